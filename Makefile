@@ -31,7 +31,8 @@ TEST_PACKAGES := busybox clang cmake chromium ethtool ibverbs-providers ibverbs-
                  strace valgrind
 BENCH_PACKAGES := libfabric-bin
 
-.PHONY: check test test-all dev fuzz ready bench share install install-test packages lint unit clean
+.PHONY: check test test-all dev fuzz ready bench share install install-test packages lint unit \
+        wheels system-packages clean
 
 check: install
 	$(BIN)/fabricgauge check --lab
@@ -64,6 +65,19 @@ fuzz: $(VENV)/.dev
 share: $(VENV)/.run
 	$(BIN)/python scripts/write-man-pages build/share/man/man1
 	$(BIN)/python scripts/write-completions build/share
+
+# A release: the ready-made programs, the wheel that holds them, and the source archive, in dist/.
+# The same commit makes the same files.
+wheels: $(VENV)/.release $(OMPI5)/.devel
+	@scripts/install-packages libibverbs-dev libfabric-dev binutils dpkg-dev
+	$(BIN)/python scripts/build-programs build/programs
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) FABRICGAUGE_PROGRAMS=$(CURDIR)/build/programs \
+	    $(BIN)/python -m hatchling build -t sdist -t wheel -d dist
+
+# The .deb and the .rpm of the wheel in dist/, with all that it needs but Python.
+system-packages: share
+	@scripts/install-packages rpm dpkg-dev python3-venv
+	scripts/build-packages dist
 
 bench: install-test
 	@scripts/install-packages $(BENCH_PACKAGES)
@@ -101,6 +115,10 @@ $(VENV)/.run: pyproject.toml | $(VENV)/bin/pip
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable '.[mpi,dev]'
 	@touch $@ $(VENV)/.run
+
+$(VENV)/.release: $(VENV)/.dev
+	$(BIN)/pip install --quiet --editable '.[mpi,dev,release]'
+	@touch $@
 
 $(IMPI)/.devel: | $(VENV)/bin/pip
 	@scripts/make-venv $(PYTHON) $(IMPI)

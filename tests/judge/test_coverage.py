@@ -121,3 +121,13 @@ def test_verdicts_are_grouped_by_network_although_a_name_has_a_comma() -> None:
     assert {one.network for one in given} == {*names, ""}
     assert {one.network for one in given if one.subject.startswith(names[0])} == {names[0]}
     assert overall(given) is Outcome.FAIL
+
+
+def test_a_node_that_cannot_run_the_engine_is_not_called_down() -> None:
+    causes = []
+    for answers in (False, True):
+        lost = Unreached("c3", "c3 cannot measure: its disk is full", answers)
+        fabric = msgspec.structs.replace(planted.fabric(), unreached=(lost,))
+        given = planted.verdicts(planted.run(of=fabric))
+        causes.append(planted.the(given, "coverage", Outcome.INCONCLUSIVE).cause)
+    assert "down" in causes[0] and "cannot hold or run the engine" in causes[1]

@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
 import msgspec
 
+from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.connectivity import try_connections
 from fabricgauge.check.groups import Culprits, joint_ranks
 from fabricgauge.check.networks import (
@@ -69,17 +70,22 @@ def open_run(
     with locate_target(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
         with run_lock(directory):
+            at_end = ExitStack()
             try:
                 ready = with_programs(target)
+                if not dry_run:
+                    ready = at_end.enter_context(engine_on_nodes(ready))
                 started = take_up(ready, old) if old else begin(ready, directory, dry_run=dry_run)
             except BaseException as error:
                 in_vain = isinstance(error, KeyboardInterrupt | UsageError | ToolMissing)
                 if not old and (dry_run or in_vain or directory.empty):
                     directory.discard()
+                at_end.close()
                 raise
             try:
                 yield started
             finally:
+                at_end.close()
                 if dry_run and not old:
                     directory.discard()
 
@@ -127,7 +133,9 @@ def begin(
     preflight = (
         ()
         if target.simulation
-        else note_preflight(directory, fabric_found, connectivities, target.progress)
+        else note_preflight(
+            directory, _without_left_out(target, fabric_found), connectivities, target.progress
+        )
     )
     culprits = {
         connectivity.network: list(find_connection_faults(connectivity))
@@ -158,6 +166,12 @@ def begin(
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run, culprits=culprits)
+
+
+def _without_left_out(target: Target, fabric: Fabric) -> Fabric:
+    """Return the fabric without nodes that answered and cannot run the engine."""
+    lost = tuple(node for node in fabric.unreached if node not in target.left_out)
+    return msgspec.structs.replace(fabric, unreached=lost)
 
 
 def _read_ranks(ranks: tuple[str, ...], fabric: Fabric) -> tuple[str, ...]:

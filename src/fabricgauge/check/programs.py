@@ -1,16 +1,26 @@
 """Find the programs that measure: our engine for one MPI, or another suite's."""
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.logs.tools.interface import Effort, Tool
 from fabricgauge.model.engine import Engine, Mpi
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes.engines.build import build
-from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi, find_mpis, mpi_of
+from fabricgauge.nodes.engines.find import (
+    describe_launcher,
+    describe_mpi,
+    embedded_mpi,
+    find_mpis,
+    find_runtimes,
+    mpi_of,
+)
+from fabricgauge.nodes.engines.library import find_library
+from fabricgauge.nodes.engines.ready_made import ready_engine, ready_programs, sha256_of
 from fabricgauge.nodes.launch.transports import VERBS, known_transport, transport_values
 
 
@@ -39,32 +49,68 @@ def program_names(tool: Tool, effort: Effort) -> tuple[str, ...]:
 
 
 def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engine:
-    """Return the engine for an MPI's kind or ``mpicxx``; empty is the embedded MPI.
+    """Return the engine for an MPI's kind or path; empty is the embedded MPI.
 
-    ``compiler`` is a C++ compiler to build it with instead of the wrapper's own. If the cache has
-    no engine, it is built, which takes up to a minute.
+    A ready-made engine is used if this installation has one for the MPI. ``compiler`` is a C++
+    compiler to build one with instead.
 
     Raises:
         UsageError: no MPI of that kind was found; the message lists the MPIs that were.
+        CannotRun: no ready-made engine fits the MPI, or it could not be built.
     """
-    progress.stage("finding the engine; it is built once if it is missing")
-    return build(named_mpi(mpi) if mpi else embedded_mpi(), compiler=compiler)
+    used_mpi = named_mpi(mpi) if mpi else default_mpi()
+    ready = None if compiler else ready_engine(used_mpi)
+    if ready is not None:
+        return ready
+    notify = partial(progress.stage, "building the engine for this MPI, once")
+    return with_library(build(used_mpi, compiler=compiler, notify=notify))
+
+
+def with_library(engine: Engine) -> Engine:
+    """Return the engine with its digest and the MPI's library, if it was found."""
+    engine = msgspec.structs.replace(engine, sha256=sha256_of(engine.path))
+    try:
+        library = find_library(engine.mpi)
+    except CannotRun:  # a build knows where its library is
+        return engine
+    return msgspec.structs.replace(engine, library=str(library.path))
+
+
+def default_mpi() -> Mpi:
+    """Return the embedded MPI; without it, the first MPI for which no compiler is needed.
+
+    Raises:
+        CannotRun: there is none.
+    """
+    try:
+        return embedded_mpi()
+    except CannotRun:
+        runtimes = find_runtimes() if ready_programs() else ()
+        if not runtimes:
+            raise
+        return runtimes[0]
 
 
 def named_mpi(mpi: str) -> Mpi:
-    """Return the MPI of that kind, or of that compiler wrapper's path.
+    """Return the MPI of that kind, or of the path of its compiler wrapper or launcher.
 
     Raises:
         UsageError: no such MPI was found; the message lists the MPIs that were.
     """
     if "/" in mpi:
-        return describe_mpi(Path(mpi))
+        is_launcher = Path(mpi).name.startswith(("mpiexec", "mpirun"))
+        return describe_launcher(Path(mpi)) if is_launcher else describe_mpi(Path(mpi))
     mpis = find_mpis()
     for mpi_found in mpis:
         if mpi_found.kind == mpi:
             return mpi_found
-    kinds = ", ".join(f"{mpi_found.kind} ({mpi_found.mpicxx})" for mpi_found in mpis) or "none"
-    raise UsageError(f"no MPI {mpi!r} was found; available: {kinds}")
+    runtimes = find_runtimes()
+    for mpi_found in runtimes:
+        if mpi_found.kind == mpi:
+            return mpi_found
+    places = [f"{found.kind} ({found.mpicxx})" for found in mpis]
+    places += [f"{found.kind} ({found.mpiexec})" for found in runtimes]
+    raise UsageError(f"no MPI {mpi!r} was found; available: {', '.join(places) or 'none'}")
 
 
 def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:

@@ -20,7 +20,7 @@ from fabricgauge.lab.up import down, up
 from fabricgauge.lab.use import lab_in_use
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Unreached
 from fabricgauge.model.features import load_role
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.progress import SILENT, Progress
@@ -56,7 +56,8 @@ class Target(msgspec.Struct, frozen=True):
 
     ``topology`` comes from a file. ``simulation`` is the simulated cluster that stands for the
     nodes, if there is one. ``engine`` is None if another suite measures, which is ``suite`` then,
-    and until the programs are known.
+    and until the programs are known. ``left_out`` are nodes that cannot run it, ``carried`` those
+    that got a copy of it.
     """
 
     access: HostAccess
@@ -67,6 +68,8 @@ class Target(msgspec.Struct, frozen=True):
     simulation: Simulation | None = None
     engine: Engine | None = None
     suite: Suite | None = None
+    left_out: tuple[Unreached, ...] = ()
+    carried: tuple[str, ...] = ()
     progress: Progress = SILENT
 
     @property
@@ -294,11 +297,17 @@ def _measured_with(target: Target) -> dict[str, str]:
     if engine := target.engine:
         facts |= {
             "engine": str(engine.path),
+            "engine origin": "ready-made" if engine.ready_made else "built on the head",
             "engine identity": engine.identity,
             "engine compiler": f"{engine.compiler} {' '.join(engine.flags)}",
-            "MPI compiler wrapper": str(engine.mpi.mpicxx),
+            "engine target": engine.target,
+            "engine sha256": engine.sha256,
+            "engine carried to": ", ".join(target.carried),
+            "MPI compiler wrapper": "" if engine.ready_made else str(engine.mpi.mpicxx),
             "MPI": f"{engine.mpi.kind} {engine.mpi.version}",
+            "MPI library": engine.library,
         }
+        facts = {name: fact for name, fact in facts.items() if fact}
     return facts
 
 
@@ -314,4 +323,8 @@ def discover_nodes(target: Target, directory: RunDirectory, folder: str) -> Fabr
     target.progress.stage(f"discovering {node_words}")
     keep = partial(directory.keep_raw, folder)
     by_rail = target.suite is not None and bool(target.suite.tool.of_pairs)
-    return discover(target.access, target.declared, keep=keep, by_rail=by_rail)
+    lost = {node.name for node in target.left_out}
+    hosts = tuple(host for host in target.access.hosts if host.node not in lost)
+    access = msgspec.structs.replace(target.access, hosts=hosts)
+    fabric = discover(access, target.declared, keep=keep, by_rail=by_rail)
+    return msgspec.structs.replace(fabric, unreached=(*fabric.unreached, *target.left_out))

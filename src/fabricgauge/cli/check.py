@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @cli_options.tool_options
 @cli_options.lab_nodes_option
 @cli_options.fabric_options
+@cli_options.keep_programs_option
 @click.option(
     "--sim", metavar="PLATFORM",
     help="Measure a cluster that SimGrid simulates, e.g. star:32, fat-tree:64, or a platform file.",

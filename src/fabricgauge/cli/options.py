@@ -389,6 +389,12 @@ mpi_option = click.option(
 )  # fmt: skip
 
 
+keep_programs_option = click.option(
+    "--keep-programs", is_flag=True,
+    help="Leave the programs that were carried to nodes there, for the next run.",
+)  # fmt: skip
+
+
 def measure_options(launches: str = "1, 3 or 5, by --profile") -> Decorator:
     """Return how much is measured, and with which MPI; ``launches`` is the default in words."""
     return combine_options(

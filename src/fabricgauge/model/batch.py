@@ -11,13 +11,21 @@ from fabricgauge.model.topology import Topology
 
 #: Placeholder for the subnet of a launch that a job repeats on each subnet that it finds.
 EACH_SUBNET = "{subnet}"
+#: Placeholders for the RDMA ports of a launch that a job repeats on each network of ports of a
+#: technology: the ports, their number of rails, their devices, and the only device and unit.
+EACH_PORTS, EACH_RAILS, EACH_DEVICES = "{ports}", "{rails}", "{devices}"
+ONE_DEVICE, ONE_UNIT = "{device}", "{unit}"
+#: Placeholder for the launcher of the MPI that a carried job finds on its first node.
+FOUND_MPIEXEC = "{mpiexec}"
 
 
 class Request(msgspec.Struct, frozen=True):
     """Nodes, and the site's options for a job; empty if not set.
 
     ``nodes`` is the number of nodes, ``nodelist`` their names. ``time`` has sbatch's format.
-    ``further`` are options of sbatch that are passed on unchanged.
+    ``further`` are options of sbatch that are passed on unchanged. A ``carried`` job brings its
+    programs along and keeps its results on its first node, for nodes that share no folder with the
+    machine that submits it.
     """
 
     nodes: int
@@ -33,6 +41,7 @@ class Request(msgspec.Struct, frozen=True):
     exclusive: bool = False
     job_name: str = "fabricgauge"
     further: tuple[str, ...] = ()
+    carried: bool = False
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -62,9 +71,10 @@ class BatchJob(msgspec.Struct, frozen=True):
 
     ``folder`` of the run directory holds its script. ``launches`` are the launches to make. While
     the nodes are unknown their names are places, "0", "1", …, and a launch whose subnet is
-    ``EACH_SUBNET`` is repeated on each subnet; the launches are numbered in that order. ``cluster``
-    is the job's cluster, empty if it is the one that it was submitted from. ``memory`` and
-    ``device`` are the plan's, like ``profile``.
+    ``EACH_SUBNET`` is repeated on each subnet, and one whose ports are ``EACH_PORTS`` on each
+    network of ports of its technology; the launches are numbered in that order. ``cluster`` is the
+    job's cluster, empty if it is the one that it was submitted from. ``memory`` and ``device`` are
+    the plan's, like ``profile``.
     """
 
     number: Annotated[str, msgspec.Meta(pattern=r"^[0-9]*\Z")]

@@ -31,7 +31,10 @@ class Engine(msgspec.Struct, frozen=True):
     """One build of the measuring program.
 
     ``identity`` is the hash of all inputs of the build: compiler, MPI, flags and sources.
-    ``compiler`` is the first line of the compiler's version text.
+    ``compiler`` is the first line of the compiler's version text, ``sources`` the digest of the
+    sources. A ``ready_made`` one came with this program, compiled for ``target``; ``sha256`` is its
+    digest. ``library`` is the MPI's library on the head, and ranks look for it in the folders of
+    ``library_path`` first.
     """
 
     path: Path
@@ -39,3 +42,9 @@ class Engine(msgspec.Struct, frozen=True):
     identity: str
     flags: tuple[str, ...]
     compiler: str
+    sources: str = ""
+    sha256: str = ""
+    target: str = ""
+    ready_made: bool = False
+    library: str = ""
+    library_path: tuple[str, ...] = ()

@@ -220,10 +220,14 @@ def as_interface(port: RdmaPort) -> Interface:
 
 
 class Unreached(msgspec.Struct, frozen=True, tag="unreached"):
-    """A node that discovery could not read, and the reason."""
+    """A node that discovery could not read, and the reason.
+
+    ``answers`` is true if it was reached and cannot run the engine.
+    """
 
     name: str
     reason: str
+    answers: bool = False
 
 
 class DeclaredNetwork(msgspec.Struct, frozen=True):

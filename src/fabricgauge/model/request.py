@@ -58,6 +58,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     transport: str = ""
     memory: str = ""
     device: int | None = None
+    keep_programs: bool = False
     resume: str = ""
 
 
@@ -78,6 +79,7 @@ PLANNED = (
 #: Fields that only our own engine uses.
 ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
+    "keep_programs",
 )  # fmt: skip
 _LAUNCH_FIELDS = ("budget", "sim")
 #: Fields without effect inside a node.
@@ -172,6 +174,8 @@ def _simulation_conditions(sim: bool) -> Iterator[tuple[bool, Collection[str], s
     reason = "--sim excludes --lab and --launcher: nothing real is measured"
     yield sim, ("lab", "launcher", "ssh_config"), reason
     yield sim, ("topology",), "--sim takes the topology from its platform; leave {} out"
+    reason = "{} has no effect on --sim: nothing is carried to simulated nodes"
+    yield sim, ("keep_programs",), reason
     yield sim, ("mpi",), "{} has no effect on --sim, which has SimGrid's own MPI"
     reason = "{} belongs to a simulated cluster; name one with --sim"
     yield not sim, ("sim_fault", "sim_seed", "sim_noise"), reason

@@ -10,6 +10,8 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.nodes.connect.rounds import PORTS, connect
 from fabricgauge.nodes.engines.connect_program import connect_program
+from fabricgauge.nodes.engines.ready_made import sha256_of
+from fabricgauge.nodes.launch.carrying import Parcel, on_nodes
 
 Keep = Callable[[str, str], None]
 
@@ -48,7 +50,9 @@ def connectivity(
     if isinstance(program, Skipped):
         return program
     ports = mpi_ports(os.environ)
-    connectivities = tuple(connect(program, access, network, keep, ports) for network in networks)
+    parcel = Parcel(program, program.name, sha256_of(program))
+    with on_nodes(parcel, access.hosts) as path:
+        connectivities = tuple(connect(path, access, network, keep, ports) for network in networks)
     for network_round in connectivities:
         if network_round.silent and len(network_round.silent) == len(network_round.tried):
             node, reason = next(iter(network_round.silent.items()))

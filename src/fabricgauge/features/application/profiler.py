@@ -3,12 +3,16 @@
 import hashlib
 import shlex
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines.build import DEFINITIONS, link_line
 from fabricgauge.nodes.engines.cache import cached_files
 from fabricgauge.nodes.engines.find import embedded_mpi
+from fabricgauge.nodes.engines.library import find_library
+from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.nodes.engines.sources import FLAGS, identity_of, run_all, source_folder
 
 LIBRARY = "libfabricgauge-profile.so"
@@ -24,11 +28,13 @@ _LINKING = ("-l", "-L", "-Wl")
 
 
 def profile_library(mpi: Mpi) -> Path:
-    """Return the library for programs of that MPI: cached if nothing has changed, else new.
+    """Return the library for programs of that MPI: ready-made, or cached, or new.
 
     Raises:
         CannotRun: this installation has no sources, or the compiler could not build them.
     """
+    if ready := _ready_library(mpi):
+        return ready
     if mpi.kind == "intelmpi" and not (mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0])):
         mpi = embedded_mpi()  # for a run-time without compiler; both have MPICH's ABI
     folder = source_folder() / "profile"
@@ -42,6 +48,13 @@ def profile_library(mpi: Mpi) -> Path:
 
     (library,) = cached_files(f"profile-{identity}", [LIBRARY], compile_library)
     return library
+
+
+def _ready_library(mpi: Mpi) -> Path | None:
+    with suppress(CannotRun):  # an unknown ABI: compile for it
+        program = find_program("profile", find_library(mpi).soname) if ready_programs() else None
+        return checked_path(program) if program else None
+    return None
 
 
 def _compiler(mpi: Mpi) -> list[str]:

@@ -44,7 +44,8 @@ _NO_VALUES = frozenset({"(null)", "N/A", "None"})
 class Attempt(msgspec.Struct, frozen=True):
     """One start of a job, also after a requeue.
 
-    ``nodes`` are in Slurm's order, empty if unknown.
+    ``nodes`` are in Slurm's order, empty if unknown. ``ports`` are the networks of RDMA ports that
+    the job found, as ``infiniband mlx5_0:1,mlx5_1:1``.
     """
 
     number: int
@@ -53,6 +54,7 @@ class Attempt(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     subnets: tuple[str, ...]
     path: Path
+    ports: tuple[str, ...] = ()
 
     @property
     def ended(self) -> bool:
@@ -114,7 +116,9 @@ def _attempt(number: int, path: Path) -> Attempt:
         nodes = ()
     subnets = tuple(_read(path / "subnets").split())
     job, folder = _read(path / "job").strip(), _read(path / "folder").strip()
-    return Attempt(number, job, folder, nodes, subnets, path)
+    rows = (line.split() for line in _read(path / "ports").splitlines())
+    ports = tuple(f"{row[0]} {row[2]}" for row in rows if len(row) == 4)
+    return Attempt(number, job, folder, nodes, subnets, path, ports)
 
 
 def end_of_launch(folder: Path, why: str) -> Ended:

@@ -22,10 +22,10 @@ from fabricgauge.features.jobs.attempts import (
     find_attempts,
     subnet_of_launch,
 )
-from fabricgauge.features.jobs.job import plan_of
+from fabricgauge.features.jobs.job import plan_of, ports_label
 from fabricgauge.features.jobs.numbers import number_by_folder
 from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.model.batch import EACH_SUBNET, BatchJob
+from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, BatchJob
 from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
@@ -273,19 +273,29 @@ def _launches_of_job(
         )
     number = 0
     for template in templates:
-        subnets = attempt.subnets if template.subnet == EACH_SUBNET else (template.subnet,)
-        for subnet in subnets:
+        for subnet in _pins_of(template, attempt):
             number += 1
             nodes = tuple(attempt.nodes[int(place)] for place in template.nodes)
             if is_loopback(template.network):
                 network = loopback_of(attempt.nodes[0])
             else:
                 network = _network_at(subnet, attempt.nodes[0], fabric) or ""
-            own_subnet = next((n.subnet for n in fabric.ip_networks if n.name == network), None)
+            known = next((n for n in fabric.networks if n.name == network), None)
             if network or subnet is None:
-                yield msgspec.structs.replace(
-                    template, number=number, network=network or None, subnet=own_subnet, nodes=nodes
-                )
+                launch = msgspec.structs.replace(
+                    template, number=number, network=network or None, subnet=None, nodes=nodes,
+                    ports=(), technology="",
+                )  # fmt: skip
+                yield launch.pinned_to(known) if known else launch
+
+
+def _pins_of(template: PlannedLaunch, attempt: Attempt) -> tuple[str | None, ...]:
+    """Return what a job pinned the launches of a template to, in the job's order."""
+    if template.subnet == EACH_SUBNET:
+        return attempt.subnets
+    if template.ports == (EACH_PORTS,):
+        return tuple(pin for pin in attempt.ports if pin.split()[0] == template.technology)
+    return (template.subnet or ports_label(template),)
 
 
 def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
@@ -296,6 +306,8 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
     """
     if subnet is None:
         return None
+    if " " in subnet:
+        return _network_of_ports(subnet, first, fabric)
     try:
         pinned = ipaddress.ip_interface(subnet)
     except ValueError:
@@ -308,6 +320,20 @@ def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:
     exact = (network.name for network, ip in candidates if ip == pinned.ip)
     inside = (network.name for network, ip in candidates if ip in pinned.network)
     return next(exact, None) or next(inside, None)
+
+
+def _network_of_ports(pin: str, first: str, fabric: Fabric) -> str | None:
+    """Return the network of RDMA ports that a job measured: the first node's ports decide."""
+    technology, _, names = pin.partition(" ")
+    used, answered = {*names.split(",")}, {node.name for node in fabric.nodes}
+    for network in fabric.networks:
+        members = network.members if network.technology == technology else ()
+        own = {member.interface for member in members if member.node == first}
+        of_all = {member.interface for member in members}
+        joins = answered <= {member.node for member in members}
+        if joins and network.has_rdma_ports and own <= used <= of_all:
+            return network.name
+    return None
 
 
 def _network_name(subnet: str, fabric: Fabric) -> str:

@@ -1,7 +1,12 @@
 """Write the files of a job."""
 
+import gzip
+import io
 import math
 import os
+import tarfile
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -9,9 +14,15 @@ import msgspec
 from fabricgauge.check.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.features.jobs.request import ASSUMED_NETWORKS
 from fabricgauge.features.jobs.slurm.options import build_options
-from fabricgauge.features.jobs.slurm.script import DISCOVERY_S, Script, ScriptLaunch, script_text
+from fabricgauge.features.jobs.slurm.script import (
+    DISCOVERY_S,
+    Carried,
+    Script,
+    ScriptLaunch,
+    script_text,
+)
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.batch import EACH_SUBNET, BatchJob, Request
+from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, FOUND_MPIEXEC, BatchJob, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -19,6 +30,8 @@ from fabricgauge.model.words.networks import is_loopback
 from fabricgauge.nodes.connectivity import mpi_ports
 from fabricgauge.nodes.discover.probe import read_script
 from fabricgauge.nodes.engines.connect_program import connect_program
+from fabricgauge.nodes.engines.library import SONAMES, find_library
+from fabricgauge.nodes.launch.carrying import DIGITS, usual_bases
 from fabricgauge.nodes.launch.launch import case_lines
 from fabricgauge.nodes.launch.launchers import local
 from fabricgauge.nodes.launch.mpi_impls.table import command
@@ -50,22 +63,56 @@ class JobWriter(msgspec.Struct, frozen=True):
     access: HostAccess
     request: Request
 
+    @property
+    def _carried_engine(self) -> Engine:
+        """The engine as the nodes have it after the job has carried it there."""
+        folder = f"{carried_base()}/{sha256(self._programs).hexdigest()[:DIGITS]}"
+        mpi = msgspec.structs.replace(self.engine.mpi, mpiexec=Path(FOUND_MPIEXEC))
+        return msgspec.structs.replace(
+            self.engine, path=Path(f"{folder}/{self.engine.path.name}"), mpi=mpi,
+            library_path=(f"{folder}/lib",),
+        )  # fmt: skip
+
+    @property
+    def _programs(self) -> bytes:
+        """The archive of the programs that a carried job brings along."""
+        programs = [self.engine.path]
+        connecting = connect_program()
+        if not isinstance(connecting, Skipped):
+            programs.append(connecting)
+        return archive({path.name: (path.read_bytes(), 0o700) for path in programs})
+
+    def _carried(self, files: Mapping[str, str]) -> Carried:
+        """Return what a carried job brings along."""
+        kind, sonames = self.engine.mpi.kind, tuple(SONAMES.get(self.engine.mpi.kind, ()))
+        own = Path(self.engine.library).name
+        wanted = find_library(self.engine.mpi).soname
+        return Carried(
+            archive({name: (text.encode(), 0o600) for name, text in files.items()}),
+            self._programs, carried_base(), "carried",
+            tuple(dict.fromkeys((wanted, own, *sonames))), self.engine.library,
+            (str(self.engine.mpi.mpiexec), *LAUNCHER_NAMES.get(kind, ())),
+        )  # fmt: skip
+
     def write(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> JobFiles:
         """Write a job that makes ``launches`` of the plan to the run directory."""
         folder = f"job-{1 + sum(1 for _ in self.directory.path.glob('job-*'))}"
         place = self.directory.path / folder
-        subnets_known = all(launch.subnet != EACH_SUBNET for launch in launches)
+        subnets_known = not any(map(is_repeated, launches))
         starts = tuple(self._start(folder, plan, launch, subnets_known) for launch in launches)
+        files = {f"cases-{launch.number}.txt": case_lines(launch.cases) for launch in launches}
+        files["probe.sh"] = read_script()
         options = build_options(self.request, _minutes(starts), place)
+        in_folder = {f"{folder}/{name}": text for name, text in files.items()}
+        carried = self._carried(in_folder) if self.request.carried else None
         script = script_text(Script(
             self.directory.identity, str(self.directory.path), folder, options,
             {MARKER: f"{self.directory.identity}/{folder}"}, starts,
-            self._connection_options(launches),
+            self._connection_options(launches), self._families(), carried,
         ))  # fmt: skip
         with writing.storing(place):
             place.mkdir(writing.FOLDER_MODE)
-            files = {f"cases-{launch.number}.txt": case_lines(launch.cases) for launch in launches}
-            for name, content in {**files, "probe.sh": read_script(), "job.sh": script}.items():
+            for name, content in {**files, "job.sh": script}.items():
                 writing.write_whole(place / name, content.encode(), self.directory.path)
         job = BatchJob(
             "", folder, now_utc(), launches, plan.profile, plan.stopping, plan.check_data,
@@ -77,13 +124,18 @@ class JobWriter(msgspec.Struct, frozen=True):
         """Return options for trying connections between unknown nodes, in IPv4 as subnets are
         found.
         """
-        v4 = all(":" not in (launch.subnet or "") for launch in launches)
+        v4 = any(launch.subnet and ":" not in launch.subnet for launch in launches)
         tried = v4 and not self.access.hosts
         program = connect_program() if tried else Skipped("no connections to try")
         if isinstance(program, Skipped):
             return ()
         ports = mpi_ports(os.environ)
-        return str(program), str(ports.start), str(len(ports))
+        path = self._carried_engine.path.parent / program.name if self.request.carried else program
+        return str(path), str(ports.start), str(len(ports))
+
+    def _families(self) -> tuple[int, ...]:
+        """Return the versions of IP that the MPI can be pinned to."""
+        return (4,) if self.engine.mpi.kind == "openmpi" else (4, 6)
 
     def _start(
         self, folder: str, plan: Plan, launch: PlannedLaunch, subnets_known: bool
@@ -99,10 +151,53 @@ class JobWriter(msgspec.Struct, frozen=True):
             number=launch.number if subnets_known else 0,
             cases=f"{folder}/cases-{launch.number}.txt",
             limit_s=limit_s(launch),
-            command=command(self.engine, launch, access, options),
-            subnet=launch.subnet,
+            command=command(
+                self._carried_engine if self.request.carried else self.engine,
+                launch,
+                access,
+                options,
+            ),
+            subnet=launch.subnet or ports_label(launch),
             alone=alone,
+            technology=launch.technology if launch.ports == (EACH_PORTS,) else "",
         )
+
+
+#: Names of launchers that a carried job looks for, those that belong to one MPI first.
+LAUNCHER_NAMES: dict[str, tuple[str, ...]] = {
+    "mpich": ("mpiexec.hydra", "mpiexec.mpich"),
+    "intelmpi": ("mpiexec.hydra",),
+    "openmpi": ("mpirun.openmpi", "mpirun"),
+}
+
+
+def carried_base() -> str:
+    """Return the private folder for a carried job's files, the same on all nodes."""
+    return usual_bases(str(Path.home()))[0]
+
+
+def archive(files: Mapping[str, tuple[bytes, int]]) -> bytes:
+    """Return a compressed archive of files with their modes; the same for the same files."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed,
+        tarfile.open(fileobj=compressed, mode="w") as tar,
+    ):
+        for name, (content, mode) in sorted(files.items()):
+            member = tarfile.TarInfo(name)
+            member.size, member.mode = len(content), mode
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def is_repeated(launch: PlannedLaunch) -> bool:
+    """Check if a job repeats a launch on each network of a kind that it finds."""
+    return launch.subnet == EACH_SUBNET or launch.ports == (EACH_PORTS,)
+
+
+def ports_label(launch: PlannedLaunch) -> str | None:
+    """Return what identifies a network of RDMA ports in a job: ``infiniband mlx5_0:1``."""
+    return f"{launch.technology} {','.join(launch.ports)}" if launch.ports else None
 
 
 def plan_of(job: BatchJob, launches: tuple[PlannedLaunch, ...]) -> Plan:
@@ -119,7 +214,11 @@ def limit_s(launch: PlannedLaunch) -> int:
 
 
 def _minutes(starts: tuple[ScriptLaunch, ...]) -> int:
+    # A cluster has ports of one technology as a rule: the others cost no time.
+    technologies = {start.technology for start in starts} - {""}
     limits = (
-        start.limit_s * (ASSUMED_NETWORKS if start.subnet == EACH_SUBNET else 1) for start in starts
+        start.limit_s * (ASSUMED_NETWORKS if start.subnet == EACH_SUBNET else 1)
+        for start in starts
+        if not start.technology or start.technology == min(technologies)
     )
     return 1 + math.ceil((DISCOVERY_S + sum(limits)) / 60)

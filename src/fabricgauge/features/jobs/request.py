@@ -8,19 +8,21 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.check.networks import ON_REQUEST
 from fabricgauge.check.plan.pair_jobs import pair_plan
 from fabricgauge.check.plan.plan import SEPARATE_PATTERNS, host_reference, plan
 from fabricgauge.check.target import DEFAULT_NODES, Target, place_ranks, read_topology
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.batch import EACH_SUBNET, Batch, Request
+from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, Batch, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.plan import Plan, renumber
+from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
 from fabricgauge.model.progress import SILENT, Progress
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.nodes.launch.launchers.nodes import expand
+from fabricgauge.nodes.launch.mpi_impls.native import PROVIDERS
 from fabricgauge.store.settings import Settings
 
 #: Assumed number of networks that share the requested time while no network is known.
@@ -81,6 +83,7 @@ def place_of(batch: Batch) -> dict[str, tuple[str, ...]]:
     }  # fmt: skip
     words = {key: (f"--{key}", value) for key, value in values.items() if value}
     exclusive = {"exclusive": ("--exclusive",)} if job.exclusive else {}
+    exclusive |= {"carry": ("--carry",)} if job.carried else {}
     sbatch = {"sbatch": tuple(f"--sbatch={option}" for option in job.further)}
     return {**words, **exclusive, **(sbatch if job.further else {})}
 
@@ -148,6 +151,8 @@ def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
         return _first_plan(request, batch, batch.request.nodes)
     if not nodes:
         raise UsageError("--pair-jobs needs the nodes by name: give -w")
+    if _technologies(batch) and batch.networks:
+        raise UsageError("--pair-jobs measures subnets; name one with --network, e.g. 10.0.0.0/24")
     if request.ppn != 1:
         raise UsageError("--pair-jobs has one rank on each node; leave --ppn out")
     if request.memory:
@@ -169,39 +174,65 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     Without subnets a launch stands for one on each subnet that the job finds. The last launch shows
     what one host does without a network.
     """
-    subnets = tuple(_subnets(batch))
+    subnets, technologies = tuple(_subnets(batch)), _technologies(batch)
+    any_subnet = not subnets and not batch.networks
     subnets_or_any: tuple[str | None, ...] = (
-        (None,) if batch.unpinned else subnets or (EACH_SUBNET,)
+        (None,) if batch.unpinned else subnets or ((EACH_SUBNET,) if any_subnet else ())
     )
-    shares = (
-        ASSUMED_NETWORKS if subnets_or_any == (EACH_SUBNET,) else len(subnets_or_any)
-    )  # all share the time
+    # All networks share the time.
+    shares = ASSUMED_NETWORKS if any_subnet else len(subnets_or_any) + len(technologies)
     share_request = msgspec.structs.replace(request, budget=request.budget / shares)
     ranks = place_ranks(share_request, tuple(map(str, range(nodes))))
     unknown_target = ((None, Skipped("the nodes are unknown before the job runs")),)
     template = plan(share_request, ranks, unknown_target, virtual=batch.virtual)
     launches = [
-        msgspec.structs.replace(launch, network=subnet, subnet=subnet)
+        repeated
         for launch in template.launches
-        for subnet in subnets_or_any
+        for repeated in (
+            *(_on_subnet(launch, subnet) for subnet in subnets_or_any),
+            *(_on_ports(launch, technology) for technology in technologies),
+        )
     ]
     reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
     return msgspec.structs.replace(template, launches=renumber(with_cases))
 
 
+def _on_subnet(launch: PlannedLaunch, subnet: str | None) -> PlannedLaunch:
+    return msgspec.structs.replace(launch, network=subnet, subnet=subnet)
+
+
+def _on_ports(launch: PlannedLaunch, technology: str) -> PlannedLaunch:
+    """Return a launch that the job repeats on each network of ports of a technology."""
+    return msgspec.structs.replace(
+        launch, network=technology, subnet=None, ports=(EACH_PORTS,), technology=technology
+    )
+
+
+def _technologies(batch: Batch) -> tuple[str, ...]:
+    """Return the technologies of RDMA ports to measure: the requested, else the usual ones."""
+    if batch.unpinned:
+        return ()
+    if batch.networks:
+        return tuple(name for name in batch.networks if name in PROVIDERS)
+    return tuple(name for name in PROVIDERS if name not in ON_REQUEST)
+
+
 def _subnets(batch: Batch) -> Iterator[str]:
     """Yield the requested subnets; none to measure all that the job finds.
 
     Raises:
-        UsageError: neither a declared network's name nor a subnet.
+        UsageError: neither a declared network's name, nor a subnet, nor a technology.
     """
     declared = {network.name: network.subnet for network in batch.declared}
     for text in batch.networks:
+        if text in PROVIDERS:
+            continue
         try:
             yield str(ipaddress.ip_network(declared.get(text, text), strict=False))
         except ValueError as error:
             raise UsageError(
                 f"--network {text!r}: before a job runs, name a network by its subnet, e.g."
-                " 10.0.0.0/24, or by the name in a [[network]] of a configuration file"
+                " 10.0.0.0/24, by the name in a [[network]] of a configuration file, or by the"
+                f" technology of its RDMA ports: {', '.join(PROVIDERS)}"
             ) from error

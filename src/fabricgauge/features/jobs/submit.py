@@ -14,7 +14,8 @@ from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import find_attempts
 from fabricgauge.features.jobs.collect import collect_results
-from fabricgauge.features.jobs.job import JobFiles, JobWriter, plan_of
+from fabricgauge.features.jobs.fetching import fetch_results
+from fabricgauge.features.jobs.job import JobFiles, JobWriter, carried_base, plan_of
 from fabricgauge.features.jobs.numbers import (
     cluster_of,
     find_lost,
@@ -117,6 +118,10 @@ def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judge
         wait_for_lost(directory, progress)
         ask = partial(slurm.states, cluster=cluster_of(directory))
         states = wait_for_jobs(job_numbers_of(directory), ask, progress)
+        request = read_batch(directory).request
+        if request.carried:
+            progress.stage("fetching the results from the job's first node")
+            fetch_results(directory, request, carried_base(), states)
         wait_for_files(directory, states)
         collect_results(directory, target, states)
         for job, state in states.items():

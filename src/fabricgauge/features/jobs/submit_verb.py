@@ -61,6 +61,12 @@ from fabricgauge.store.run_directory import find
 @cli_options.memory_options
 @cli_options.measure_options()
 @cli_options.fabric_options
+@click.option(
+    "--carry",
+    is_flag=True,
+    help="Carry the engine in the job, for nodes that share no folder with this machine. The nodes'"
+    " own MPI is used.",
+)
 @click.option("--no-wait", is_flag=True, help="Submit and return at once. `collect` does the rest.")
 @click.option("--resume", metavar="RUN", help="Submit the measurements that a run still lacks.")
 @result_options
@@ -73,7 +79,8 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     measurements on each network of the nodes, and writes all results into the run directory. A
     second job on the same nodes measures suspects again.
 
-    The job finds networks only by IPv4 addresses. For others: salloc … fabricgauge check.
+    The job finds the networks on its nodes: IPv4 and IPv6 subnets, and RDMA ports of InfiniBand,
+    Omni-Path, EFA and Slingshot; --network roce-v2 measures RoCE's.
     """
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
@@ -94,7 +101,10 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
         cli_options.refuse_without_effect(ctx, _WITH_RESUME, reason)
     request = cli_options.build_request({**options, "nodes": None, "launcher": None})
     job_options = {name: options[name] for name in _SBATCH_OPTIONS}
-    job = Request(nodes=nodes, further=check_options(options["sbatch"]), **job_options)
+    job = Request(
+        nodes=nodes, further=check_options(options["sbatch"]), carried=options["carry"],
+        **job_options,
+    )  # fmt: skip
     starter = options["launcher"]
     with progress_shown(options["quiet"]) as progress:
         submission = Submission(printing, progress, options["dry_run"], options["no_wait"])
@@ -117,5 +127,6 @@ _SBATCH_OPTIONS = (
 #: Options that have an effect with ``--resume``; the run determines all others.
 _WITH_RESUME = frozenset({
     *_SBATCH_OPTIONS, "nodelist", "exclude", "sbatch", "launcher", "mpi",
-    "resume", "lab", "no_wait", "at_once", "output", "format", "quiet", "verbose", "fail_on",
+    "resume", "lab", "no_wait", "carry", "at_once", "output", "format", "quiet", "verbose",
+    "fail_on",
 })  # fmt: skip

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,8 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
 from fabricgauge.nodes.engines.cache import cached_files
+from fabricgauge.nodes.engines.library import find_library, library_path
+from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.nodes.engines.sources import (
     FLAGS,
     LIBRARIES,
@@ -30,15 +33,23 @@ ZYDIS_LIBRARY = "libZydis.so"
 
 
 class PathPrograms(msgspec.Struct, frozen=True):
-    """``tracer`` runs as a rank and starts ``calls``, which is built for ``mpi``."""
+    """``tracer`` runs as a rank and starts ``calls``, which is built for ``mpi``.
+
+    ``ready_made`` ones have the decoder inside. Ranks look for the MPI's library in
+    ``library_path`` first.
+    """
 
     tracer: Path
     calls: Path
     mpi: Mpi
+    ready_made: bool = False
+    library_path: tuple[str, ...] = ()
 
 
 def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPrograms:
-    """Return the cached programs if nothing has changed, else new ones, after a call of ``notify``.
+    """Return the ready-made programs, or the cached ones if nothing has changed, else new ones.
+
+    ``notify`` is called before new ones are built.
 
     Raises:
         CannotRun: this processor is not supported, or a compiler could not build the sources.
@@ -46,6 +57,8 @@ def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPr
     """
     if platform.machine() != MACHINE:
         raise CannotRun(f"path traces x86-64 only; this machine is {platform.machine()}")
+    if ready := _ready_programs(mpi):
+        return ready
     sources = source_folder()
     files = sorted([*(sources / "path").glob("*.?pp"), *(sources / "calls").glob("*.?pp")])
     content = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
@@ -59,6 +72,18 @@ def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPr
 
     tracer, calls = cached_files(f"path-{identity}", (TRACER, CALLS), make)
     return PathPrograms(tracer, calls, mpi)
+
+
+def _ready_programs(mpi: Mpi) -> PathPrograms | None:
+    if not ready_programs():
+        return None
+    with suppress(CannotRun):  # an unknown ABI: compile for it
+        library = find_library(mpi)
+        tracer, calls = find_program("tracer"), find_program("calls", library.soname)
+        if tracer and calls:
+            paths = library_path(mpi, library)
+            return PathPrograms(checked_path(tracer), checked_path(calls), mpi, True, paths)
+    return None
 
 
 def _build(mpi: Mpi, version: str, folder: Path) -> None:

@@ -111,7 +111,7 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     paths = CallPaths(
         FORMAT, VERSION, directory.identity, about_run.started_utc,
         f"{programs.mpi.kind} {programs.mpi.version}", target.access.nodes,
-        {**about_run.environment, "MPI compiler wrapper": str(programs.mpi.mpicxx)}, (),
+        {**about_run.environment, **_describe_programs(programs)}, (),
         target.access.virtual,
     )  # fmt: skip
     directory.write("run.json", about_run)
@@ -142,6 +142,12 @@ def read_paths(directory: RunDirectory) -> CallPaths:
             f"{directory.path} has {stored.format} {stored.version}; this program reads {VERSION}"
         )
     return stored
+
+
+def _describe_programs(programs: PathPrograms) -> dict[str, str]:
+    if programs.ready_made:
+        return {"tracer": "ready-made"}
+    return {"tracer": "built on the head", "MPI compiler wrapper": str(programs.mpi.mpicxx)}
 
 
 def stored_paths(root: Path, name: str) -> CallPaths:
@@ -237,7 +243,9 @@ def _trace_launch(
         ",".join(map(str, sizes)), str(WARM_UP_CALLS), str(study.calls), *words,
     )  # fmt: skip
     # The tracer takes the engine's place; it knows the same words of pinning.
-    engine = Engine(programs.tracer, programs.mpi, "", (), "")
+    engine = Engine(
+        programs.tracer, programs.mpi, "", (), "", library_path=programs.library_path
+    )  # fmt: skip
     name = f"launch-{launch.number:02}-1"
     running = Running(
         command(engine, launch, target.access, options), "", directory.raw(name),

@@ -38,6 +38,11 @@ _DOWN = (
     "make every node reachable and give it an address in each declared network, then check again;"
     " or leave out nodes and networks that do not belong to the cluster",
 )
+_UNFIT = (
+    "a node cannot hold or run the engine, or has another MPI",
+    "free space on the node, allow execution in /tmp or in the home directory, or install the"
+    " head's MPI there, then check again; or leave the node out with -x",
+)
 
 #: Checks whose findings keep a node out of a network.
 _ADDRESS_CHECKS = ("addresses", "link")
@@ -91,7 +96,10 @@ def _cause_and_remedy(run: Run) -> tuple[str, str]:
         if finding.check in _ADDRESS_CHECKS and finding.severity is Severity.FAIL
     )
     failure = next(failures, None)
-    if run.fabric.unreached or failure is None:
+    unreached = run.fabric.unreached
+    if unreached and all(node.answers for node in unreached):
+        return _UNFIT
+    if unreached or failure is None:
         return _DOWN
     return f"{failure.where} {failure.what}", failure.remedy
 

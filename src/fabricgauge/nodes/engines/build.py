@@ -7,7 +7,7 @@ compiler, and each MPI's build is linked with it.
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fabricgauge.model.engine import Engine, Mpi
@@ -39,10 +39,13 @@ CODE_FLAGS = ("-f", "-m", "-D")
 COMPILER_VARIABLES = {"mpich": "MPICH_CXX", "openmpi": "OMPI_CXX", "intelmpi": "I_MPI_CXX"}
 
 
-def build(mpi: Mpi, *, force: bool = False, compiler: str = "") -> Engine:
+def build(
+    mpi: Mpi, *, force: bool = False, compiler: str = "", notify: Callable[[], None] = lambda: None
+) -> Engine:
     """Return the engine for that MPI: the cached build if nothing has changed, else a new build.
 
-    ``compiler`` replaces the wrapper's own C++ compiler.
+    ``compiler`` replaces the wrapper's own C++ compiler. ``notify`` is called before a new build,
+    which takes up to a minute.
 
     Raises:
         ToolMissing: the compiler is not installed.
@@ -50,10 +53,16 @@ def build(mpi: Mpi, *, force: bool = False, compiler: str = "") -> Engine:
     """
     env = _wrapper_environment(mpi, compiler)
     version = first_line(mpi.mpicxx, "--version", env)
-    engine = Engine(Path(PROGRAM), mpi, _identity(mpi, version, env), FLAGS, version)
-    return cached_or_built(
-        engine, lambda folder: [_compile(mpi, folder, env, version)], force=force
-    )
+    engine = Engine(
+        Path(PROGRAM), mpi, _identity(mpi, version, env), FLAGS, version,
+        sources=digest(source_folder()),
+    )  # fmt: skip
+
+    def make(folder: Path) -> list[Path]:
+        notify()
+        return [_compile(mpi, folder, env, version)]
+
+    return cached_or_built(engine, make, force=force)
 
 
 def _wrapper_environment(mpi: Mpi, compiler: str) -> dict[str, str]:

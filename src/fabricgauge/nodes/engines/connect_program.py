@@ -11,6 +11,7 @@ from pathlib import Path
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines.cache import cached_files
+from fabricgauge.nodes.engines.ready_made import checked_path, find_program
 from fabricgauge.nodes.engines.sources import FLAGS, identity_of, run_all, source_folder
 
 PROGRAM = "fabricgauge-connect"
@@ -18,8 +19,13 @@ COMPILERS = ("c++", "g++", "clang++")
 
 
 def connect_program() -> Path | Skipped:
-    """Return the path of the program; Skipped if it could not be built."""
+    """Return the path of the program, the ready-made one if there is one.
+
+    Skipped if it could not be built.
+    """
     try:
+        if program := find_program("connect"):
+            return checked_path(program)
         folder = source_folder()
         units = [*sorted((folder / "connect").glob("*.cpp"))]
         units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
@@ -27,12 +33,12 @@ def connect_program() -> Path | Skipped:
         content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers)))
         words = [*FLAGS, f"-I{folder / 'include'}", *map(str, units), "-o"]
         identity = f"connect-{identity_of([content.hexdigest()])}"
-        (program,) = cached_files(
+        (built,) = cached_files(
             identity, [PROGRAM], lambda folder: _compile(words, folder / PROGRAM)
         )
     except CannotRun as error:
         return Skipped(f"the connecting program could not be built: {error}")
-    return program
+    return built
 
 
 def _compile(words: Sequence[str], program: Path) -> None:

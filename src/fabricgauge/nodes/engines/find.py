@@ -33,6 +33,28 @@ SIGNS: tuple[tuple[str, MpiKind, re.Pattern[str]], ...] = (
     ("-v", "mpich", re.compile(r"for MPICH version (\d[\w.]*)")),
 )
 
+#: Launchers of an MPI without compiler wrappers, the names that belong to one MPI first.
+RUNTIME_LAUNCHERS = (
+    "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich", "mpiexec.mpich", "mpirun", "mpiexec",
+)  # fmt: skip
+
+#: Folders of launchers beside PATH: packages of RHEL and SLES, of MLNX_OFED, HPC-X and oneAPI.
+#: Sources: the file lists of openmpi and mpich in RHEL 8 and 9 and SLES 15; HPC-X 2.18 and oneAPI
+#: 2024 installation guides.
+USUAL_FOLDERS = (
+    "/usr/lib64/openmpi/bin", "/usr/lib64/mpich/bin", "/usr/lib64/mpi/gcc/*/bin",
+    "/usr/mpi/gcc/*/bin", "/opt/hpcx/ompi/bin", "/opt/intel/oneapi/mpi/latest/bin",
+    "/opt/openmpi/bin", "/opt/mpich/bin",
+)  # fmt: skip
+
+#: What a launcher's --version prints. Observed with Open MPI 4.1 and 5.0, MPICH 4.0 and 5.0, Intel
+#: MPI 2021.18.
+LAUNCHER_SIGNS: tuple[tuple[MpiKind, re.Pattern[str]], ...] = (
+    ("openmpi", re.compile(r"Open MPI\)? v?(\d[\w.]*)")),
+    ("intelmpi", re.compile(r"Intel\(R\) MPI Library.* Version (\d[\w.]*)")),
+    ("mpich", re.compile(r"HYDRA build details:\s+Version:\s+(\d[\w.]*)")),
+)
+
 #: Sonames: Open MPI 4 and 5; MPICH on Debian; MPICH's ABI, which Intel MPI shares.
 _SONAMES: tuple[tuple[str, MpiKind], ...] = (
     ("libmpi.so.40", "openmpi"), ("libmpich.so.12", "mpich"), ("libmpi.so.12", "mpich"),
@@ -79,6 +101,45 @@ def describe_mpi(mpicxx: Path) -> Mpi:
     raise CannotRun(
         f"{wrapper} is not the C++ compiler wrapper of MPICH, Open MPI or Intel MPI; "
         "name the mpicxx of one of these"
+    )
+
+
+def find_runtimes() -> tuple[Mpi, ...]:
+    """Return the MPIs of this machine by their launchers; they may have no compiler wrapper."""
+    folders = [
+        folder
+        for pattern in USUAL_FOLDERS
+        for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
+    ]
+    paths = (shutil.which(name) for name in RUNTIME_LAUNCHERS)
+    launchers = [Path(path) for path in paths if path]
+    launchers += [folder / name for folder in folders for name in RUNTIME_LAUNCHERS]
+    mpis: dict[Path, Mpi] = {}
+    for launcher in launchers:
+        identity = launcher.resolve()
+        if identity not in mpis and launcher.exists():
+            with suppress(CannotRun):
+                mpis[identity] = describe_launcher(launcher)
+    return tuple(mpis.values())
+
+
+def describe_launcher(mpiexec: Path) -> Mpi:
+    """Return kind and version of the MPI of a launcher, which needs no compiler wrapper.
+
+    Raises:
+        ToolMissing: no such program.
+        CannotRun: it is no launcher of MPICH, Open MPI or Intel MPI.
+    """
+    launcher = _absolute(mpiexec)
+    completed = process.run([str(launcher), "--version"], timeout_s=ASK_TIMEOUT_S)
+    for kind, sign in LAUNCHER_SIGNS:
+        if match := sign.search(completed.stdout + completed.stderr):
+            home = launcher.resolve().parent.parent
+            env = intel_variables(home) if kind == "intelmpi" else {}
+            return Mpi(kind, match[1], launcher.parent / "mpicxx", launcher, env=env)
+    raise CannotRun(
+        f"{launcher} is not the launcher of MPICH, Open MPI or Intel MPI; name the mpiexec of one"
+        " of these"
     )
 
 

@@ -1,5 +1,7 @@
 """Job scripts: what shellcheck says of them, and that nothing in them is interpreted."""
 
+import base64
+import hashlib
 import shutil
 import subprocess
 from pathlib import Path
@@ -8,12 +10,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.features.jobs.fetching import is_result, unpack
+from fabricgauge.features.jobs.job import archive
 from fabricgauge.features.jobs.slurm.options import build_options, check_options, clusters
-from fabricgauge.features.jobs.slurm.script import Script, ScriptLaunch, is_plain, script_text
-from fabricgauge.model.batch import EACH_SUBNET, Request
-from fabricgauge.model.errors import UsageError
+from fabricgauge.features.jobs.slurm.script import (
+    _PLACEHOLDER,
+    Carried,
+    Script,
+    ScriptLaunch,
+    is_plain,
+    script_text,
+)
+from fabricgauge.model.batch import (
+    EACH_PORTS,
+    EACH_RAILS,
+    EACH_SUBNET,
+    FOUND_MPIEXEC,
+    ONE_DEVICE,
+    ONE_UNIT,
+    Request,
+)
+from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.store.run_directory import RunDirectory
 
+#: The shell's variables that replace placeholders.
+NAMES = "subnet=S ports=S rails=S devices=S device=S unit=S"
 HOSTILE = "a b'\"$(touch /tmp/x)`id`;&|\n#SBATCH --nodes=9\\"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
@@ -31,7 +53,16 @@ def start(
     return ScriptLaunch(0, "job-1/cases-1.txt", 60, LaunchCommand(argv, env or {}), subnet, alone)
 
 
+PORTS = ScriptLaunch(
+    0, "job-1/cases-1.txt", 60,
+    LaunchCommand(
+        ("mpiexec", "-n", "2", "engine"),
+        {"UCX_NET_DEVICES": EACH_PORTS, "FI_VERBS_DEVICE_NAME": ONE_DEVICE, "RAILS": EACH_RAILS},
+    ),
+    technology="infiniband",
+)  # fmt: skip
 EVERYTHING = (
+    PORTS,
     start(
         "mpiexec", "-n", "2", "engine", "--pin", EACH_SUBNET, subnet=EACH_SUBNET, env={"UCX": "a b"}
     ),
@@ -93,12 +124,14 @@ def test_words_and_variables_arrive_as_they_are(argv: list[str], env: dict[str, 
     show = ("sh", "-c", 'printf "%s\\0" "$A" "$B" "$@"', "show", *argv)
     line = _call(script(start(*show, env={"A": "", "B": "", **env})))
     shown = subprocess.run(
-        ["sh", "-c", f'launch() {{ shift 2; "$@"; }}\nsubnet=S\n{line}'],
+        ["sh", "-c", f'launch() {{ shift 2; "$@"; }}\n{NAMES}\n{line}'],
         capture_output=True, check=True,
     ).stdout  # fmt: skip
-    expected = [env.get("A", ""), env.get("B", ""), *argv]
+    whole = {ONE_DEVICE: "S", ONE_UNIT: "S"}  # as variables only
+    values = [env.get("A", ""), env.get("B", "")]
+    expected = [*(whole.get(value, value) for value in values), *argv]
     assert shown.decode("utf-8", "surrogateescape").split("\0")[:-1] == [
-        word.replace(EACH_SUBNET, "S") for word in expected
+        _PLACEHOLDER.sub("S", word) for word in expected
     ]
 
 
@@ -118,3 +151,171 @@ def _call(written: str) -> str:
 )
 def test_clusters_are_those_that_sbatch_is_told(words: tuple[str, ...], named: str) -> None:
     assert clusters(words) == named
+
+
+def stand_in(folder: Path, name: str, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+    (folder / name).chmod(0o755)
+
+
+def run_job(tmp_path: Path, *launches: ScriptLaunch) -> None:
+    """Run a job's script on this machine; stand-ins answer for Slurm and for ip."""
+    bin_, run = tmp_path / "bin", tmp_path / "run"
+    (run / "raw").mkdir(parents=True)
+    (run / "job-1").mkdir()
+    (run / "job-1" / "cases-1.txt").write_text("end\n")
+    (run / "job-1" / "probe.sh").write_text(":\n")
+    stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\nc2\\n" ;; esac')
+    (run / "job-1" / "job.sh").write_text(script(*launches, run_dir=str(run)))
+    env = {"PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-2]", "SLURM_JOB_ID": "7"}
+    subprocess.run(["sh", str(run / "job-1" / "job.sh")], env=env, check=True, timeout=60)
+
+
+#: What the step of all nodes prints: two rails on each, named differently on c2, and RoCE on c1.
+NODE_PORTS = """\
+c1 infiniband mlx5_0:1
+c1 infiniband mlx5_1:1
+c1 roce-v2 mlx5_2:1
+c2 infiniband mlx5_0:1
+c2 infiniband ibp9:1
+"""
+
+
+def test_a_job_measures_each_network_of_ports_that_all_nodes_have(tmp_path: Path) -> None:
+    stand_in(tmp_path / "bin", "srun", f"cat <<'END'\n{NODE_PORTS}END")
+    stand_in(tmp_path / "bin", "mpiexec", "env | grep -E '^(UCX|FI_|RAILS)' | sort")
+    run_job(tmp_path, PORTS)
+    raw = tmp_path / "run" / "raw"
+    assert (raw / "attempt-1" / "ports").read_text().splitlines() == [
+        "infiniband 2 mlx5_0:1,mlx5_1:1,ibp9:1 mlx5_0,mlx5_1,ibp9",
+        "infiniband 1 mlx5_0:1 mlx5_0",
+        "infiniband 1 mlx5_1:1,ibp9:1 mlx5_1,ibp9",
+    ]
+    said = [
+        (folder / "stdout.jsonl").read_text().split() for folder in sorted(raw.glob("launch-*"))
+    ]
+    assert said == [
+        ["RAILS=2", "UCX_NET_DEVICES=mlx5_0:1,mlx5_1:1,ibp9:1"],
+        ["FI_VERBS_DEVICE_NAME=mlx5_0", "RAILS=1", "UCX_NET_DEVICES=mlx5_0:1"],
+        ["RAILS=1", "UCX_NET_DEVICES=mlx5_1:1,ibp9:1"],
+    ]
+    pins = [(folder / "subnet").read_text().strip() for folder in sorted(raw.glob("launch-*"))]
+    assert pins[1] == "infiniband mlx5_0:1"
+
+
+ADDRESSES = {
+    4: "2: eth0    inet 10.0.0.1/24 brd 10.0.0.255 scope global eth0\\\\       valid_lft forever\n"
+    "3: docker0    inet 172.17.0.1/16 scope global docker0\\\\ valid_lft forever\n",
+    6: "2: eth0    inet6 fd00:1::1/64 scope global \\\\       valid_lft forever\n"
+    "4: eth1    inet6 fd00:2::1/64 scope global \\\\       valid_lft forever\n"
+    "4: eth1    inet6 fd00:2::9/64 scope global temporary dynamic \\\\  valid_lft 9sec\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("families", "subnets"),
+    [((4,), ["10.0.0.1/24"]), ((4, 6), ["10.0.0.1/24", "fd00:2::1/64"])],
+)
+def test_a_job_finds_ipv6_only_where_there_is_no_ipv4(
+    tmp_path: Path, families: tuple[int, ...], subnets: list[str]
+) -> None:
+    ip = "\n".join(f"-{version}) printf '{text}' ;;" for version, text in ADDRESSES.items())
+    stand_in(tmp_path / "bin", "ip", f"case $2 in\n{ip}\nesac")
+    stand_in(tmp_path / "bin", "scontrol", 'printf "c1\\n"')
+    written = script_text(Script(
+        "id", str(tmp_path), "job-1", (), {}, (EVERYTHING[1],), families=families
+    ))  # fmt: skip
+    begin = written[: written.index("begin job-1")]
+    (tmp_path / "raw").mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f"{begin}\nbegin job-1\nfind_subnets '{' '.join(map(str, families))}'"],
+        env={"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "raw" / "attempt-1" / "subnets").read_text().split() == subnets
+
+
+def carried_job(tmp_path: Path, library: str) -> Script:
+    programs = archive({"fabricgauge-engine": (b"#!/bin/sh\necho measured\n", 0o700)})
+    folder = f"{tmp_path / 'node'}/{hashlib.sha256(programs).hexdigest()[:16]}"
+    files = archive({
+        "job-1/cases-1.txt": (b"end\n", 0o600), "job-1/probe.sh": (b"echo probed\n", 0o600),
+    })  # fmt: skip
+    command = LaunchCommand(
+        (FOUND_MPIEXEC, "env", f"LD_LIBRARY_PATH={folder}/lib", f"{folder}/fabricgauge-engine"), {}
+    )
+    return Script(
+        "20261126T000000Z-abc", str(tmp_path / "no" / "such" / "run"), "job-1", (), {},
+        (ScriptLaunch(1, "job-1/cases-1.txt", 60, command, "10.0.0.0/24"),),
+        carried=Carried(
+            files, programs, str(tmp_path / "node"), "carried", ("libmpi.so.12", "libmpich.so.12"),
+            library, ("mpiexec.hydra",),
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def test_shellcheck_finds_nothing_in_a_carried_job(tmp_path: Path) -> None:
+    written = script_text(carried_job(tmp_path, "/lib/libmpi.so.12"))
+    done = subprocess.run(
+        ["shellcheck", "-"], input=written, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
+    """The MPI's library has Debian's name here, and the engine wants MPICH's."""
+    bin_, library = tmp_path / "bin", tmp_path / "mpi" / "libmpich.so.12"
+    library.parent.mkdir()
+    library.write_bytes(b"MPICH Version: 4.0.2")
+    stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\n" ;; esac')
+    # srun runs the command here, with its input; the options come first.
+    stand_in(
+        bin_, "srun", 'while case $1 in -*) true ;; *) false ;; esac; do shift; done; exec "$@"'
+    )
+    stand_in(bin_, "mpiexec.hydra", 'readlink "${2#*=}/libmpi.so.12"; exec "$@"')
+    job = tmp_path / "job.sh"
+    job.write_text(script_text(carried_job(tmp_path, str(library.with_name("libmpi.so.12")))))
+    env = {
+        "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c1", "SLURM_JOB_ID": "7",
+        "SLURMD_NODENAME": "c1",
+    }  # fmt: skip
+    done = subprocess.run(["sh", str(job)], env=env, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    place = tmp_path / "node" / "20261126T000000Z-abc"
+    said = (place / "raw" / "launch-01-1" / "stdout.jsonl").read_text().split()
+    assert said == [str(library), "measured"]
+    assert (place / "raw" / "attempt-1" / "end").exists()
+    # The programs are gone from the node, the results are there to be fetched.
+    assert [entry.name for entry in (tmp_path / "node").iterdir()] == [place.name]
+
+    text = subprocess.run(
+        ["sh", "-c", "tar -czf - raw | base64"], cwd=place, capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    directory = RunDirectory.create(tmp_path / "runs")
+    unpack(directory, text)
+    assert (directory.path / "raw" / "launch-01-1" / "exit").read_text() == "0\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../raw/a/b",
+        "/etc/passwd",
+        "raw/../x/y",
+        "raw/a",
+        "verdicts.json",
+        "raw/a/b/c/d",
+        "raw/.a/b",
+    ],
+)
+def test_only_results_are_fetched(name: str, tmp_path: Path) -> None:
+    assert not is_result(name)
+    directory = RunDirectory.create(tmp_path / "runs")
+    unpack(directory, base64.b64encode(archive({name: (b"x", 0o600)})).decode())
+    assert not [path for path in (directory.path / "raw").rglob("*") if path.is_file()]
+    with pytest.raises(CannotRun, match="damaged"):
+        unpack(directory, "no base64 \x00")

@@ -49,10 +49,17 @@ def clusters(words: Sequence[str]) -> str:
     return names
 
 
+def placing_options(request: Request) -> tuple[str, ...]:
+    """Return the options that decide where, and on whose account, any job of a request runs."""
+    names = ("partition", "reservation", "account", "qos")
+    return tuple(f"--{name}={value}" for name in names if (value := getattr(request, name)))
+
+
 def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
     """Return one word per option; ``minutes`` is the time limit unless the request has one.
 
-    The job's output goes to ``folder``; percent signs in its path are doubled for Slurm.
+    The job's output goes to ``folder``, if the nodes share it; percent signs in its path are
+    doubled for Slurm.
     """
     values = {
         "job-name": request.job_name,
@@ -64,7 +71,8 @@ def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ..
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "output": f"{str(folder).replace('%', '%%')}/out-%j.txt",
+        "output": "/dev/null" if request.carried else f"{_escaped(folder)}/out-%j.txt",
+        "chdir": "/" if request.carried else "",
     }
     return (
         f"--nodes={request.nodes}",
@@ -74,3 +82,7 @@ def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ..
         *(f"--{name}={value}" for name, value in values.items() if value),
         *request.further,
     )
+
+
+def _escaped(folder: Path) -> str:
+    return str(folder).replace("%", "%%")

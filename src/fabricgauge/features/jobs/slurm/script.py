@@ -1,13 +1,25 @@
 """Write a job script: steps.sh, followed by the launches as data that no shell interprets."""
 
+import base64
+import hashlib
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
 import msgspec
 
-from fabricgauge.model.batch import EACH_SUBNET
+from fabricgauge.model.batch import (
+    EACH_DEVICES,
+    EACH_PORTS,
+    EACH_RAILS,
+    EACH_SUBNET,
+    FOUND_MPIEXEC,
+    ONE_DEVICE,
+    ONE_UNIT,
+)
 from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.nodes.launch.carrying import script as read_node_script
 
 #: Time limit for the survey of the nodes, in seconds.
 DISCOVERY_S = 60
@@ -18,7 +30,9 @@ class ScriptLaunch(msgspec.Struct, frozen=True):
 
     ``cases`` is a file of the run directory, ``limit_s`` the launch's time limit. ``subnet`` is
     the network for MPI: one subnet, ``EACH_SUBNET`` for a launch on each subnet that the job finds,
-    or None. With ``alone`` the launch runs only on the job's first node.
+    the ports of a network of RDMA ports, or None. ``technology`` is not empty for a launch on each
+    network of ports of that technology that the job finds. With ``alone`` the launch runs only on
+    the job's first node.
     """
 
     number: int
@@ -27,13 +41,15 @@ class ScriptLaunch(msgspec.Struct, frozen=True):
     command: LaunchCommand
     subnet: str | None = None
     alone: bool = False
+    technology: str = ""
 
 
 class Script(msgspec.Struct, frozen=True):
     """The content of a job script. ``options`` are sbatch's, ``--name`` or ``--name=value``.
 
     ``connect`` is the connecting program, its first port and the number of ports; empty if the
-    nodes do not try connections first.
+    nodes do not try connections first. ``families`` are the versions of IP that the MPI can be
+    pinned to.
     """
 
     identity: str
@@ -43,6 +59,26 @@ class Script(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
     launches: tuple[ScriptLaunch, ...]
     connect: tuple[str, ...] = ()
+    families: tuple[int, ...] = (4, 6)
+    carried: "Carried | None" = None
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """What a job brings along: its own files, and an archive of its programs.
+
+    On each node the programs are unpacked below ``base``, in a folder named after the digest of
+    their archive; ``mark`` is an empty file there. ``sonames`` are names of the MPI's library, the
+    wanted one first, and ``library`` is its path on this machine. The MPI's launcher is the first
+    of ``launchers`` on the first node.
+    """
+
+    files: bytes
+    programs: bytes
+    base: str
+    mark: str
+    sonames: tuple[str, ...]
+    library: str
+    launchers: tuple[str, ...]
 
 
 def script_text(script: Script) -> str:
@@ -52,6 +88,8 @@ def script_text(script: Script) -> str:
         f"export {name}={shlex.quote(value)}" for name, value in sorted(script.environment.items())
     )
     finds_subnets = any(launch.subnet == EACH_SUBNET for launch in script.launches)
+    finds_ports = any(launch.technology for launch in script.launches)
+    families = " ".join(map(str, script.families))
     return "\n".join((
         "#!/bin/sh",
         f"# fabricgauge, run {script.identity}. Needs a POSIX shell, Slurm and the engine.",
@@ -60,29 +98,58 @@ def script_text(script: Script) -> str:
         "",
         "set -u",
         *exports,
-        f"cd -- {shlex.quote(script.run_dir)} || exit 1",
+        *(() if script.carried else (f"cd -- {shlex.quote(script.run_dir)} || exit 1",)),
         "",
         steps,
+        *(_carried_lines(script, script.carried) if script.carried else ()),
         f"begin {shlex.quote(script.folder)}",
+        *(("spread_programs",) if script.carried else ()),
         f"discover {DISCOVERY_S} {shlex.quote(f'{script.folder}/probe.sh')}",
-        *(("find_subnets",) if finds_subnets else ()),
+        *((f"find_subnets '{families}'",) if finds_subnets else ()),
+        *(("find_ports",) if finds_ports else ()),
         *(_connect_lines(script) if script.connect else ()),
         *(line for launch in script.launches for line in _launch_lines(launch)),
+        *(("drop_programs",) if script.carried else ()),
         "finish",
         "",
     ))  # fmt: skip
 
 
+def _carried_lines(script: Script, carried: Carried) -> Iterator[str]:
+    """Return lines that put a job's files and programs where its first node can read them."""
+    digest = hashlib.sha256(carried.programs).hexdigest()
+    names = {
+        "base": carried.base, "identity": script.identity, "programs_digest": digest,
+        "mark": carried.mark, "library": carried.library, "launchers": " ".join(carried.launchers),
+        "sonames": " ".join(carried.sonames), "node_script": read_node_script(),
+    }  # fmt: skip
+    yield from (f"{name}={shlex.quote(value)}" for name, value in names.items())
+    yield f"enter_run {shlex.quote(script.run_dir)}"
+    for content, file in ((carried.files, "files.tar.gz"), (carried.programs, "programs.tar.gz")):
+        yield f"base64 -d >{file} <<'END OF {file}' || exit 1"
+        yield base64.encodebytes(content).decode().rstrip("\n")
+        yield f"END OF {file}"
+    yield "tar -xzf files.tar.gz || exit 1"
+    yield "find_mpiexec"
+
+
 def _connect_lines(script: Script) -> Iterator[str]:
     """Return lines that try the connections on each subnet before the first launch there."""
     call = " ".join(("connect", *map(shlex.quote, script.connect)))
-    for subnet in dict.fromkeys(launch.subnet for launch in script.launches if launch.subnet):
+    pins = (launch.subnet for launch in script.launches)
+    subnets = (pin for pin in pins if pin and is_subnet(pin))
+    for subnet in dict.fromkeys(subnets):
         if subnet == EACH_SUBNET:
             # The step must not read the other subnets from the loop's input.
             yield f'while read -r subnet; do {call} </dev/null; done <"$here/subnets"'
         else:
             yield f"subnet={shlex.quote(subnet)}"
             yield call
+
+
+def is_subnet(pin: str) -> bool:
+    """Check if a launch is pinned to a subnet, not to RDMA ports."""
+    return " " not in pin
 
 
 def is_plain(option: str) -> bool:
@@ -99,6 +166,13 @@ def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
     call = "launch_here" if launch.alone else "launch"
     words = (call, shlex.quote(launch.cases), str(launch.limit_s), *_command_words(launch.command))
     lines = [f"number={launch.number or '$((number + 1))'}", " ".join(words)]
+    if launch.technology:
+        yield "while read -r technology rails ports devices; do"
+        names = '"$technology" "$ports" "$devices"'
+        yield f"use_ports {shlex.quote(launch.technology)} {names} || continue"
+        yield from lines
+        yield 'done <"$here/ports"'
+        return
     if launch.subnet == EACH_SUBNET:
         yield "while read -r subnet; do"
         yield from lines  # not indented: a word may contain a line break
@@ -111,11 +185,30 @@ def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
 def _command_words(command: LaunchCommand) -> Iterator[str]:
     if command.env:
         yield "env"
-        yield from (_quote(f"{name}={value}") for name, value in sorted(command.env.items()))
+        yield from (_assignment(name, value) for name, value in sorted(command.env.items()))
     yield from map(_quote, command.argv)
 
 
+#: Placeholders, and the shell's variables that replace them.
+_VARIABLES = {
+    EACH_SUBNET: "subnet", EACH_PORTS: "ports", EACH_RAILS: "rails", EACH_DEVICES: "devices",
+    FOUND_MPIEXEC: "mpiexec",
+}  # fmt: skip
+#: Placeholders of variables that are not set if a network has several devices.
+_OPTIONAL = {ONE_DEVICE: "device", ONE_UNIT: "unit"}
+_PLACEHOLDER = re.compile("|".join(map(re.escape, _VARIABLES)))
+
+
+def _assignment(name: str, value: str) -> str:
+    if variable := _OPTIONAL.get(value):
+        return f'${{{variable}:+{name}="${variable}"}}'
+    return _quote(f"{name}={value}")
+
+
 def _quote(word: str) -> str:
-    """Return a word quoted for the shell; the shell's variable replaces the subnet."""
-    parts = word.split(EACH_SUBNET)
-    return '"$subnet"'.join(shlex.quote(part) if part or len(parts) == 1 else "" for part in parts)
+    """Return a word quoted for the shell; the shell's variables replace the placeholders."""
+    if not _PLACEHOLDER.search(word):
+        return shlex.quote(word)
+    texts = [shlex.quote(part) if part else "" for part in _PLACEHOLDER.split(word)]
+    names = [f'"${_VARIABLES[placeholder]}"' for placeholder in _PLACEHOLDER.findall(word)]
+    return "".join(text + name for text, name in zip(texts, [*names, ""], strict=True))

@@ -14,6 +14,7 @@ from fabricgauge.features.jobs.slurm.job_state import FORGOTTEN, UNKNOWN, JobSta
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes import process
 from fabricgauge.nodes.launch.environment import SLURM_CREDENTIAL, withheld_names
+from fabricgauge.nodes.launch.launchers.nodes import expand, require_host_names
 
 #: Slurm's programs wait up to 60 s for a controller that is busy or restarts.
 TIMEOUT_S = 90.0
@@ -51,6 +52,8 @@ _SITE_VARIABLES = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
 #: Variables of a user's profile with which sbatch would return late or submit many jobs.
 _FORBIDDEN_VARIABLES = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
+
+_BATCH_HOST = re.compile(r"(?:^|\s)BatchHost=(\S+)")
 
 #: Prefix of squeue's line above the jobs of a cluster.
 _TITLE = "CLUSTER: "
@@ -192,6 +195,22 @@ def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
     states = {row[0]: row[1] for row in rows if len(row) == 2}
     lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
     return lost | {node: state for node, state in states.items() if state.endswith("*")}
+
+
+def first_node(job: str) -> str:
+    """Return the node on which a job's script ran, empty if Slurm has forgotten it.
+
+    Sources: scontrol(1), ``BatchHost``; sacct(1), ``NodeList``, in Slurm 22.05.
+    """
+    completed = process.run(("scontrol", "--oneliner", "show", "job", job), timeout_s=TIMEOUT_S)
+    if match := _BATCH_HOST.search(completed.stdout):
+        return require_host_names([match[1]])[0]
+    try:
+        argv = ("sacct", "-n", "-X", "-P", "-o", "NodeList", "-j", job)
+        nodes = process.run(argv, timeout_s=TIMEOUT_S).stdout.split()
+    except ToolMissing:
+        return ""
+    return expand(nodes[0])[0] if nodes and nodes[0] != "None" else ""
 
 
 def _cluster_option(cluster: str) -> tuple[str, ...]:

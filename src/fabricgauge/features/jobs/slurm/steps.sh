@@ -32,22 +32,147 @@ discover() {
         <"$2" >"$here/discovered" 2>"$here/discovered.err"
 }
 
-# Subnets of this node, one on each line: the networks to measure. Those of private bridges are not
-# cabled; a subnet that another node lacks ends its launch at once.
+# enter_run FOLDER: work in the run directory; without it in a private folder of this node, from
+# which the results are fetched later.
+enter_run() {
+    cd -- "$1" 2>/dev/null && return
+    # shellcheck disable=SC2154  # a carried job sets it
+    place=$base/$identity
+    umask 077
+    mkdir -p -- "$base" && [ ! -L "$base" ] && [ -O "$base" ] && chmod 700 -- "$base" &&
+        mkdir -p -- "$place/raw" && cd -- "$place" && return
+    echo "$base cannot hold this job" >&2
+    exit 1
+}
+
+# find_mpiexec: the MPI's launcher on this node: the first of $launchers, in PATH or a usual place.
+# shellcheck disable=SC2154  # a carried job sets $launchers
+find_mpiexec() {
+    for name in $launchers; do
+        for mpiexec in "$(command -v "${name##*/}")" "$name" /usr/lib64/mpich/bin/"${name##*/}" \
+            /usr/lib64/openmpi/bin/"${name##*/}" /usr/lib64/mpi/gcc/*/bin/"${name##*/}" \
+            /usr/mpi/gcc/*/bin/"${name##*/}" /opt/hpcx/ompi/bin/"${name##*/}" \
+            /opt/intel/oneapi/mpi/latest/bin/"${name##*/}"; do
+            [ -x "$mpiexec" ] && return
+        done
+    done
+    echo "this node has no launcher of the MPI: $launchers" >&2
+    exit 1
+}
+
+# spread_programs: each node gets the programs, checks them, and links the MPI's library to them.
+# shellcheck disable=SC2154  # a carried job sets these
+spread_programs() {
+    # shellcheck disable=SC2086  # several names
+    timeout --kill-after=10 120 srun --label --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh put_and_link \
+        "$programs_digest" "$base" "$mark" "$library" $sonames <programs.tar.gz \
+        >"$here/carried" 2>"$here/carried.err"
+}
+
+# drop_programs: remove them from the nodes, and pack the results if no other folder has them.
+drop_programs() {
+    timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop "$base" \
+        "$(printf '%.16s' "$programs_digest")" >/dev/null 2>&1
+    rm -f files.tar.gz programs.tar.gz
+}
+
+# find_subnets FAMILIES: subnets of this node, one on each line: the networks to measure. Those of
+# private bridges are not cabled; a subnet that another node lacks ends its launch at once. IPv6 on
+# an interface with IPv4 is the same wire; FAMILIES is 4 for an MPI that needs IPv4.
 find_subnets() {
-    ip -o -4 address show up scope global 2>"$here/subnets.err" |
-        while read -r _ device _ address _; do
-            case $device in
-            docker* | br-* | virbr* | podman* | cni* | flannel* | cali* | veth*) ;;
-            *) printf '%s\n' "${address%%[!0-9./]*}" ;;
-            esac
-        done >"$here/subnets"
+    known=' '
+    for family in $1; do
+        ip -o "-$family" address show up scope global 2>>"$here/subnets.err" |
+            grep -v -e ' deprecated' -e ' temporary' -e ' tentative' |
+            while read -r _ device _ address _; do
+                case $device in
+                docker* | br-* | virbr* | podman* | cni* | flannel* | cali* | veth*) continue ;;
+                esac
+                case $known in *" $device "*) continue ;; esac
+                printf '%s %s\n' "${device%%@*}" "${address%%[!0-9A-Fa-f.:/]*}"
+            done >"$here/subnets-$family"
+        while read -r device address; do
+            known="$known$device "
+            printf '%s\n' "$address"
+        done <"$here/subnets-$family"
+    done >"$here/subnets"
+}
+
+# Networks of RDMA ports, one on each line: technology, how many rails, the ports, their devices.
+# Ports are matched by their order on each node; device names may differ between nodes.
+find_ports() {
+    # shellcheck disable=SC2016  # the nodes expand it
+    timeout --kill-after=10 30 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+        --ntasks="$(wc -l <"$here/nodes")" sh -c '
+            for port in /sys/class/infiniband/*/ports/*; do
+                read -r state <"$port/state" || continue
+                case $state in 4:*) ;; *) continue ;; esac
+                device=${port%/ports/*}
+                driver=$(readlink "$device/device/driver")
+                read -r kind <"$device/node_type"
+                read -r layer <"$port/link_layer"
+                case ${driver##*/}:${device##*/}:$kind:$layer in
+                hfi1:* | *:hfi1_*) technology=omni-path ;;
+                efa:*) technology=efa ;;
+                siw:* | iw_cxgb4:* | i40iw:* | iw_nes:* | *:4:*) technology=iwarp ;;
+                *:InfiniBand) technology=infiniband ;;
+                *)
+                    types=$(cat "$port"/gid_attrs/types/* 2>/dev/null)
+                    technology=roce-v2
+                    case $types in *v2*) ;; *v1*) technology=roce-v1 ;; esac
+                    ;;
+                esac
+                printf "%s %s %s:%s\n" "$SLURMD_NODENAME" "$technology" "${device##*/}" "${port##*/}"
+            done 2>/dev/null
+            for device in /sys/class/cxi/*; do
+                [ -e "$device/device" ] || continue
+                printf "%s slingshot %s:1\n" "$SLURMD_NODENAME" "${device##*/}"
+            done' 2>"$here/ports.err" | sort -s -k 1,1 >"$here/node-ports"
+    awk -v nodes="$(wc -l <"$here/nodes")" '
+        { rail = ++count[$1, $2]; key = $2 SUBSEP rail; seen[key]++; if (rail > rails[$2]) rails[$2] = rail
+          if (!((key, $3) in known)) { known[key, $3]; ports[key] = ports[key] "," $3 } }
+        function line(technology, width, list,    parts, number, i, device, devices) {
+            list = substr(list, 2)
+            number = split(list, parts, ",")
+            for (i = 1; i <= number; i++) {
+                device = parts[i]; sub(/:[0-9]+$/, "", device)
+                if (index("," devices ",", "," device ",") == 0) devices = devices (devices ? "," : "") device
+            }
+            print technology, width, list, devices
+        }
+        END {
+            for (technology in rails) {
+                joined = ""; whole = 0
+                for (rail = 1; rail <= rails[technology]; rail++) {
+                    key = technology SUBSEP rail
+                    if (seen[key] == nodes) { whole++; joined = joined ports[key] }
+                }
+                if (whole > 1) line(technology, whole, joined)
+                for (rail = 1; rail <= rails[technology]; rail++) {
+                    key = technology SUBSEP rail
+                    if (seen[key] == nodes) line(technology, 1, ports[key])
+                }
+            }
+        }' "$here/node-ports" >"$here/ports"
+}
+
+# use_ports WANTED TECHNOLOGY PORTS DEVICES: whether a network is of the wanted technology; then its
+# name for `launch`, and its only device, which some providers need.
+use_ports() {
+    [ "$1" = "$2" ] || return
+    subnet="$2 $3" device='' unit=''
+    case $4 in *,*) ;; *) device=$4 ;; esac
+    # shellcheck disable=SC2034  # launches use it
+    case $device in hfi1_*) unit=${device#hfi1_} ;; esac
 }
 
 # connect PROGRAM FIRST COUNT: on this $subnet every node connects to every other, by one of COUNT
 # ports from FIRST on. A subnet on which one of them cannot is "dead": no launch is made there.
 connect() {
     round=$((${round:-0} + 1))
+    case $subnet in *:*) return ;; esac # only IPv4 is tried
     place=$here/connect-$round
     mkdir "$place" || return
     printf '%s\n' "$subnet" >"$place/subnet"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 #: Modules of this folder, each with a ``LAUNCHER``. Without ``--launcher`` the last one whose
 #: ``is_usual`` is true reaches the nodes. A module is loaded only when it is used.
-LAUNCHERS = ("ssh", "local", "slurm", "srun")
+LAUNCHERS = ("ssh", "local", "slurm", "srun", "job")
 
 
 def launcher_of(name: str) -> "Launcher":

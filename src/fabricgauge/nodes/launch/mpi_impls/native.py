@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import msgspec
 
+from fabricgauge.model.batch import EACH_DEVICES, EACH_PORTS, EACH_RAILS, ONE_DEVICE, ONE_UNIT
 from fabricgauge.model.plan import PlannedLaunch
 
 
@@ -49,6 +50,8 @@ def variables(launch: PlannedLaunch) -> dict[str, str]:
     """Return variables that keep UCX and libfabric on the launch's ports; empty without ports."""
     if not launch.ports:
         return {}
+    if launch.ports == (EACH_PORTS,):
+        return _name_each_network(PROVIDERS.get(launch.technology))
     devices = tuple(dict.fromkeys(port.partition(":")[0] for port in launch.ports))
     values = {
         "UCX_NET_DEVICES": ",".join(launch.ports),
@@ -66,6 +69,19 @@ def variables(launch: PlannedLaunch) -> dict[str, str]:
         if unit := _UNIT.fullmatch(devices[0]):
             values |= dict.fromkeys(provider.units, unit[1])
     return values
+
+
+def _name_each_network(provider: NativeProvider | None) -> dict[str, str]:
+    """Return variables of a job's launches, which know their ports only when the job runs."""
+    values = {"UCX_NET_DEVICES": EACH_PORTS, "UCX_MAX_RNDV_RAILS": EACH_RAILS}
+    if provider is None:
+        return values
+    values["FI_PROVIDER"] = provider.name
+    if provider.devices:
+        values[provider.devices] = EACH_DEVICES
+    if provider.device:
+        values[provider.device] = ONE_DEVICE
+    return values | dict.fromkeys(provider.units, ONE_UNIT)
 
 
 #: With these variables UCX prints its transports; MPICH and Open MPI may both be built on it.

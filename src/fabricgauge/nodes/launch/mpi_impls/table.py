@@ -51,6 +51,8 @@ def command(
     variables = {**_verbose_variables(mpi_impl, launch, on_gpu), **dict(access.variables)}
     conflicting = mpi_impl.conflicting_variables if launch.network is not None else ()
     unset = [name for name in conflicting if name not in variables]
+    if engine.library_path:
+        variables["LD_LIBRARY_PATH"] = ":".join(engine.library_path)
     program = (
         *_env_words(variables, unset),
         str(engine.path),

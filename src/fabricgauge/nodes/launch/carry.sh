@@ -1,0 +1,128 @@
+# What a node does when it is asked for a program, or gets one: "$@" is one of the calls below.
+# carrying.py starts it with sh -c. It prints a line for each fact, and `end`.
+set -u
+PATH=$PATH:/usr/sbin:/sbin
+
+digest() { sha256sum -- "$1" 2>/dev/null | cut -d ' ' -f 1; }
+
+fail() {
+    printf 'fail %s\n' "$*"
+    exit 0
+}
+
+# have SHA256 FILE...: which of the files are that program, and can be executed.
+have() {
+    wanted=$1
+    shift
+    for file; do
+        [ -f "$file" ] && [ -x "$file" ] && [ "$(digest "$file")" = "$wanted" ] &&
+            printf 'have %s\n' "$file"
+    done
+}
+
+# library SHA256 FILE: the MPI's library here, at the head's path or another.
+library() {
+    alike=$1 name=${2##*/}
+    # shellcheck disable=SC2016  # the login shell expands it: it may have loaded modules
+    login=$(sh -lc 'printf "%s" "${LD_LIBRARY_PATH:-}"' 2>/dev/null </dev/null | tail -n 1)
+    listed=$(ldconfig -p 2>/dev/null | sed -n "s|^[[:space:]]*$name .*=> ||p" | head -n 1)
+    folders=$(printf '%s:%s' "${LD_LIBRARY_PATH:-}" "$login" | tr ':' '\n')
+    for file in "$2" "$listed" $(printf '%s\n' "$folders" | sed -n "s|\$|/$name|p") \
+        /usr/lib64/openmpi/lib/"$name" /usr/lib64/mpich/lib/"$name" \
+        /usr/lib64/mpi/gcc/*/lib64/"$name" /usr/mpi/gcc/*/lib64/"$name" /opt/hpcx/ompi/lib/"$name" \
+        /opt/intel/oneapi/mpi/latest/lib/"$name" /opt/openmpi/lib/"$name" /opt/mpich/lib/"$name"; do
+        [ -f "$file" ] || continue
+        if [ "$(digest "$file")" = "$alike" ]; then
+            printf 'library alike %s\n' "$file"
+        else
+            # The library names itself: MPI_Get_library_version returns this text.
+            text=$(grep -a -o -m 1 -E \
+                'Open MPI v[0-9][0-9a-z.]*|MPICH Version:[[:space:]]*[0-9][0-9a-z.]*|Intel\(R\) MPI Library [0-9][0-9.]*' \
+                "$file" 2>/dev/null | head -n 1 | tr -s '[:space:]' ' ')
+            printf 'version %s\nlibrary other %s\n' "$text" "$file"
+        fi
+        return
+    done
+    printf 'library none\n'
+}
+
+# own_folder FOLDER: make it ours alone, or fail.
+own_folder() {
+    mkdir -p -- "$1" 2>/dev/null
+    [ -d "$1" ] || fail "$1 cannot be made: $(mkdir -- "$1" 2>&1 | tail -n 1)"
+    if [ -L "$1" ] || [ ! -O "$1" ]; then fail "$1 belongs to another user"; fi
+    chmod 700 -- "$1" 2>/dev/null
+    case $(ls -ld -- "$1") in drwx------*) ;; *) fail "$1 is open to other users" ;; esac
+}
+
+# put SHA256 BASE NAME KIND: what standard input brings becomes BASE/DIGEST/NAME.
+put() {
+    wanted=$1 base=$2 name=$3 kind=$4
+    umask 077
+    own_folder "$base"
+    folder=$base/$(printf '%.16s' "$wanted")
+    own_folder "$folder"
+    new=$folder/.new-$$
+    trap 'rm -f -- "$new"' EXIT
+    trouble=$({ cat >"$new"; } 2>&1) || fail "$folder cannot hold the program: ${trouble##*: }"
+    [ "$(digest "$new")" = "$wanted" ] || fail "the program arrived damaged in $folder"
+    printf '#!/bin/sh\n' >"$folder/.try-$$"
+    chmod 700 -- "$folder/.try-$$" "$new"
+    "$folder/.try-$$" 2>/dev/null
+    status=$?
+    rm -f -- "$folder/.try-$$"
+    [ "$status" = 0 ] || fail "$folder forbids execution (mount option noexec)"
+    if [ "$kind" = archive ]; then
+        trouble=$(tar -xzf "$new" -C "$folder" 2>&1) ||
+            fail "$folder cannot hold the MPI: $(printf '%s' "$trouble" | head -n 1)"
+        : >"$folder/$name"
+    else
+        mv -f -- "$new" "$folder/$name"
+    fi
+    printf 'have %s\n' "$folder/$name"
+}
+
+# put_and_link SHA256 BASE NAME LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes a
+# link to the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted.
+put_and_link() {
+    put "$1" "$2" "$3" archive
+    at=$4
+    shift 4
+    wanted=$1
+    mkdir -p -- "$folder/lib"
+    for soname; do
+        path=$(library '' "${at%/*}/$soname" | sed -n 's/^library other //p')
+        [ -n "$path" ] || continue
+        ln -sf -- "$path" "$folder/lib/$wanted"
+        printf 'linked %s\n' "$path"
+        return
+    done
+    fail "no library of the MPI ($*) was found; load its module before you submit"
+}
+
+# drop BASE DIGEST...: remove what put made, and BASE if nothing else is in it.
+drop() {
+    base=$1
+    shift
+    [ -d "$base" ] && [ ! -L "$base" ] && [ -O "$base" ] || return 0
+    for part; do
+        case $part in *[!0-9a-f]* | '') continue ;; esac
+        rm -rf -- "${base:?}/$part"
+    done
+    rmdir -- "$base" 2>/dev/null
+    return 0
+}
+
+# ask SHA256 LIBRARY-SHA256 LIBRARY HELPER FILE...: which files are the program, and which MPI is here.
+# LIBRARY and HELPER are paths on the head, or empty. HELPER is what the MPI's launcher starts.
+ask() {
+    wanted=$1
+    printf 'machine %s\n' "$(uname -m)"
+    [ -z "$3" ] || library "$2" "$3"
+    [ -z "$4" ] || [ -x "$4" ] || printf 'helper none\n'
+    shift 4
+    have "$wanted" "$@"
+}
+
+"$@"
+printf 'end\n'

@@ -1,0 +1,244 @@
+"""Carry programs to nodes that lack them, into a private folder of the user.
+
+Each node is asked first, so a shared folder is used where there is one. A program has the same path
+on all nodes, since a launcher starts it by one path. The folder is named after the user and the
+program's digest; a node checks the digest before it uses the program.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+
+from fabricgauge.model.errors import ToolMissing
+from fabricgauge.model.host_access import Host
+from fabricgauge.nodes import process
+
+#: Logins at the same time: more would meet the limit of one machine's ssh clients and of sshd
+#: (sshd_config(5), MaxStartups, counts per server, so it does not apply).
+AT_ONCE = 64
+#: A login, a copy of 10 MB at 10 MB/s, and a slow disk.
+TIMEOUT_S = 60.0
+
+#: Digits of the digest in the name of a program's folder.
+DIGITS = 16
+
+
+class Parcel(msgspec.Struct, frozen=True):
+    """A program to carry. An ``archive`` is unpacked beside an empty file ``name``."""
+
+    file: Path
+    name: str
+    sha256: str
+    archive: bool = False
+
+    def path_in(self, base: str) -> str:
+        return f"{base}/{self.sha256[:DIGITS]}/{self.name}"
+
+
+class MpiOfHead(msgspec.Struct, frozen=True):
+    """The MPI's library on the head, its digest and version, and what its launcher needs on nodes.
+
+    ``helper`` is the program that the launcher starts on each node; empty if there is none.
+    """
+
+    library: str = ""
+    sha256: str = ""
+    version: str = ""
+    helper: str = ""
+
+
+class NodeAnswer(msgspec.Struct, frozen=True):
+    """A node's answer: its files that are the program, its processor, and its MPI's library.
+
+    ``failure`` is the reason why it cannot hold the program. ``answered`` is false if the node was
+    not reached: who discovers it will report that.
+    """
+
+    node: str
+    answered: bool
+    files: frozenset[str] = frozenset()
+    machine: str = ""
+    library: str = ""
+    has_library: bool = True
+    version: str = ""
+    has_helper: bool = True
+    failure: str = ""
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """The program's path on all nodes, where it was carried to, and the nodes that cannot hold it.
+
+    ``base`` is empty if no node got a copy.
+    """
+
+    path: str
+    base: str = ""
+    carried: tuple[str, ...] = ()
+    failures: dict[str, str] = {}
+
+
+def usual_bases(home: str) -> tuple[str, ...]:
+    """Return the folders to try, one after the other: a local one, then the user's home."""
+    return (f"/tmp/fabricgauge-{os.getuid()}", f"{home}/.cache/fabricgauge/carried")  # noqa: S108
+
+
+def ask_nodes(
+    hosts: Iterable[Host], parcel: Parcel, bases: Sequence[str], mpi: MpiOfHead | None = None
+) -> dict[str, NodeAnswer]:
+    """Ask each node, by name, if it has the program at the head's path or in one of the folders."""
+    paths, mpi = (str(parcel.file), *map(parcel.path_in, bases)), mpi or MpiOfHead()
+    words = ("ask", parcel.sha256, mpi.sha256, mpi.library, mpi.helper, *paths)
+    return _on_all(hosts, words)
+
+
+def place(
+    hosts: Sequence[Host], parcel: Parcel, bases: Sequence[str], answers: Mapping[str, NodeAnswer]
+) -> Placed:
+    """Carry the program to all nodes that lack it; the first folder that suits all nodes is used.
+
+    If none does, the folder that suits most nodes is used, and ``failures`` are of its other nodes.
+    """
+    asked = [host for host in hosts if answers[host.node].answered]
+    if all(str(parcel.file) in answers[host.node].files for host in asked):
+        return Placed(str(parcel.file))
+    best: Placed | None = None
+    for base in bases:
+        path = parcel.path_in(base)
+        lacking = [host for host in asked if path not in answers[host.node].files]
+        stored = _on_all(
+            lacking,
+            ("put", parcel.sha256, base, parcel.name, "archive" if parcel.archive else "file"),
+            parcel.file,
+        )
+        failures = {
+            node: answer.failure or "the copy of the program was broken off"
+            for node, answer in stored.items()
+            if path not in answer.files
+        }
+        carried = tuple(node for node in stored if node not in failures)
+        placed = Placed(path, base, carried, failures)
+        if best is not None and len(failures) >= len(best.failures):
+            drop(hosts, placed, parcel)
+        else:
+            if best is not None:
+                drop(hosts, best, parcel)
+            best = placed
+        if not best.failures:
+            break
+    return best or Placed(str(parcel.file))
+
+
+def drop(hosts: Iterable[Host], placed: Placed, parcel: Parcel) -> None:
+    """Remove a carried program from the nodes that got it."""
+    if placed.carried:
+        wanted = [host for host in hosts if host.node in placed.carried]
+        _on_all(wanted, ("drop", placed.base, parcel.sha256[:DIGITS]))
+
+
+@contextmanager
+def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Path]:
+    """Yield a path at which the nodes have a program; remove the copies at the end.
+
+    A node that cannot hold it fails to start it.
+    """
+    bases = usual_bases(str(Path.home()))
+    placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
+    try:
+        yield Path(placed.path)
+    finally:
+        drop(hosts, placed, parcel)
+
+
+@cache
+def script() -> str:
+    return resources.files(__package__).joinpath("carry.sh").read_text("utf-8")
+
+
+def _on_all(
+    hosts: Iterable[Host], words: Sequence[str], file: Path | None = None
+) -> dict[str, NodeAnswer]:
+    listed = list(hosts)
+    if not listed:
+        return {}
+    group = process.ChildGroup()
+
+    def call(host: Host) -> NodeAnswer:
+        return _on_node(host, words, file, group)
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(listed))) as pool:
+        try:
+            return {answer.node: answer for answer in pool.map(call, listed)}
+        finally:
+            group.end()
+
+
+def _on_node(
+    host: Host, words: Sequence[str], file: Path | None, group: process.ChildGroup
+) -> NodeAnswer:
+    argv = host.through(("sh", "-c", script(), "sh", *words))
+    try:
+        if file is None:
+            completed = process.run(argv, timeout_s=TIMEOUT_S, group=group)
+        else:
+            with file.open("rb") as content:
+                completed = process.run(
+                    argv, timeout_s=TIMEOUT_S, group=group, stdin=content.fileno()
+                )
+    except (ToolMissing, OSError):
+        return NodeAnswer(host.node, answered=False)
+    return parse_node_answer(host.node, completed.stdout)
+
+
+def parse_node_answer(node: str, text: str) -> NodeAnswer:
+    """Parse the lines of carry.sh; a site's profile may print others before them."""
+    facts: dict[str, str] = {}
+    files: set[str] = set()
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "have":
+            files.add(rest)
+        elif word in _WORDS:
+            facts[word] = rest.strip()
+    kind, _, library = facts.get("library", "").partition(" ")
+    return NodeAnswer(
+        node, "end" in facts or "fail" in facts, frozenset(files), facts.get("machine", ""),
+        library, kind != "none", facts.get("version", "") if kind == "other" else "",
+        facts.get("helper") != "none", facts.get("fail", ""),
+    )  # fmt: skip
+
+
+_WORDS = frozenset({"machine", "version", "library", "helper", "fail", "end"})
+
+
+def find_mpi_faults(
+    answers: Mapping[str, NodeAnswer], mpi: MpiOfHead, machine: str, exempt: Collection[str] = ()
+) -> dict[str, str]:
+    """Return why a node's MPI does not fit that of the head; ``exempt`` nodes get the head's.
+
+    The same file is alike, and so is another file of the same version. Where a version is unknown,
+    the launch decides.
+    """
+    faults: dict[str, str] = {}
+    for node, answer in answers.items():
+        if not answer.answered:
+            continue
+        name = Path(mpi.library).name
+        if answer.machine and answer.machine != machine:
+            faults[node] = f"its processor is {answer.machine}, the head's is {machine}"
+        elif node in exempt:
+            continue
+        elif mpi.library and not answer.has_library:
+            faults[node] = f"it lacks the MPI's library {name} (on the head {mpi.library})"
+        elif answer.version and mpi.version and answer.version != mpi.version:
+            faults[node] = (
+                f"its MPI is {answer.version} ({answer.library}), the head's is {mpi.version}"
+            )
+        elif mpi.helper and not answer.has_helper:
+            faults[node] = f"it lacks {mpi.helper}, which the MPI's launcher starts on each node"
+    return faults

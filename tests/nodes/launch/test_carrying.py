@@ -1,0 +1,153 @@
+"""Programs carried to nodes; here the nodes are folders of this machine."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fabricgauge.model.host_access import Host
+from fabricgauge.nodes.launch.carrying import (
+    MpiOfHead,
+    NodeAnswer,
+    Parcel,
+    ask_nodes,
+    drop,
+    find_mpi_faults,
+    parse_node_answer,
+    place,
+)
+
+#: A node that sees the head's files under no path: the words run in a shell that hides the program.
+NODES = (Host("c1", ("env",)), Host("c2", ("env",)))
+
+
+@pytest.fixture
+def parcel(tmp_path: Path) -> Parcel:
+    file = tmp_path / "head" / "fabricgauge-engine"
+    file.parent.mkdir()
+    file.write_bytes(b"#!/bin/sh\necho measured\n" + os.urandom(100_000))
+    file.chmod(0o755)
+    return Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def far(parcel: Parcel, tmp_path: Path) -> Parcel:
+    """The same parcel at a path that no node has."""
+    hidden = tmp_path / "hidden"
+    parcel.file.rename(hidden)
+    return Parcel(hidden, parcel.name, parcel.sha256)
+
+
+def test_a_shared_path_is_used(parcel: Parcel, tmp_path: Path) -> None:
+    bases = (str(tmp_path / "node"),)
+    placed = place(NODES, parcel, bases, ask_nodes(NODES, parcel, bases))
+    assert (placed.path, placed.carried, placed.failures) == (str(parcel.file), (), {})
+    assert not (tmp_path / "node").exists()
+
+
+def test_a_program_is_carried_and_removed(parcel: Parcel, tmp_path: Path) -> None:
+    bases = (str(tmp_path / "node"),)
+    parcel.file.chmod(0o644)  # no node can start it there
+    answers = ask_nodes(NODES[:1], parcel, bases)
+    placed = place(NODES[:1], parcel, bases, answers)
+    copy = Path(placed.path)
+    assert copy.read_bytes() == parcel.file.read_bytes()
+    assert copy.stat().st_mode & 0o777 == 0o700
+    assert copy.parent.stat().st_mode & 0o777 == (tmp_path / "node").stat().st_mode & 0o777 == 0o700
+    assert (placed.carried, placed.failures) == (("c1",), {})
+    # A copy that was kept is found, and not carried again.
+    again = place(NODES[:1], parcel, bases, ask_nodes(NODES[:1], parcel, bases))
+    assert (again.path, again.carried) == (placed.path, ())
+    drop(NODES[:1], placed, parcel)
+    assert not (tmp_path / "node").exists()
+
+
+def test_a_changed_copy_is_replaced(parcel: Parcel, tmp_path: Path) -> None:
+    bases = (str(tmp_path / "node"),)
+    parcel.file.chmod(0o644)
+    placed = place(NODES[:1], parcel, bases, ask_nodes(NODES[:1], parcel, bases))
+    Path(placed.path).write_text("another program")
+    answers = ask_nodes(NODES[:1], parcel, bases)
+    assert placed.path not in answers["c1"].files
+    assert place(NODES[:1], parcel, bases, answers).carried == ("c1",)
+    assert Path(placed.path).read_bytes() == parcel.file.read_bytes()
+
+
+def test_a_folder_of_others_is_refused_and_the_next_one_is_used(
+    parcel: Parcel, tmp_path: Path
+) -> None:
+    parcel.file.chmod(0o644)
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    (tmp_path / "link").symlink_to(target)
+    bases = (str(tmp_path / "link"), str(tmp_path / "node"))
+    placed = place(NODES[:1], parcel, bases, ask_nodes(NODES[:1], parcel, bases))
+    assert placed.base == bases[1] and not placed.failures
+    assert not list(target.iterdir())
+    only = place(NODES[:1], parcel, bases[:1], ask_nodes(NODES[:1], parcel, bases[:1]))
+    assert "belongs to another user" in only.failures["c1"]
+
+
+def test_a_full_disk_is_named(parcel: Parcel, tmp_path: Path) -> None:
+    """The shell's limit on the size of files ends the copy as a full disk does."""
+    limited = Host("c1", ("sh", "-c", 'trap "" XFSZ; ulimit -f 50; exec "$@"', "sh"))
+    parcel.file.chmod(0o644)
+    bases = (str(tmp_path / "node"),)
+    placed = place([limited], parcel, bases, ask_nodes([limited], parcel, bases))
+    assert "cannot hold the program" in placed.failures["c1"]
+    assert not placed.carried and not list((tmp_path / "node").rglob(".new*"))
+
+
+def test_a_node_that_is_not_reached_is_left_to_discovery(parcel: Parcel, tmp_path: Path) -> None:
+    hosts = (Host("gone", ("false",)), Host("none", (str(tmp_path / "no-such-program"),)))
+    answers = ask_nodes(hosts, parcel, ())
+    assert not any(answer.answered for answer in answers.values())
+    placed = place(hosts, parcel, (), answers)
+    assert (placed.path, placed.failures) == (str(parcel.file), {})
+
+
+def test_the_mpi_of_a_node_is_compared(parcel: Parcel, tmp_path: Path) -> None:
+    library = tmp_path / "lib" / "libmpi.so.12"
+    library.parent.mkdir()
+    library.write_bytes(b"\0MPICH Version:      4.0.2\0")
+    helper = tmp_path / "hydra_pmi_proxy"
+    helper.write_text("#!/bin/sh\n")
+    helper.chmod(0o755)
+    alike = MpiOfHead(
+        str(library), hashlib.sha256(library.read_bytes()).hexdigest(), "MPICH Version: 4.0.2",
+        str(helper),
+    )  # fmt: skip
+    machine = os.uname().machine
+    answers = ask_nodes(NODES, parcel, (), alike)
+    assert not find_mpi_faults(answers, alike, machine)
+    assert place(NODES, parcel, (), answers).path == str(parcel.file)
+    other = MpiOfHead(str(library), "0" * 64, "MPICH Version: 5.0.1", str(helper))
+    faults = find_mpi_faults(ask_nodes(NODES[:1], parcel, (), other), other, machine)
+    assert "MPICH Version: 4.0.2" in faults["c1"] and "MPICH Version: 5.0.1" in faults["c1"]
+    rebuilt = MpiOfHead(str(library), "0" * 64, "MPICH Version: 4.0.2", str(helper))
+    assert not find_mpi_faults(ask_nodes(NODES[:1], parcel, (), rebuilt), rebuilt, machine)
+    lacking = MpiOfHead(str(tmp_path / "libmpi.so.99"), "0" * 64, "", str(tmp_path / "orted"))
+    answers = ask_nodes(NODES[:1], parcel, (), lacking)
+    assert (
+        "lacks the MPI's library libmpi.so.99" in find_mpi_faults(answers, lacking, machine)["c1"]
+    )
+    assert not find_mpi_faults(answers, lacking, machine, exempt=("c1",))
+    foreign = {"c1": NodeAnswer("c1", True, machine="aarch64")}
+    assert "aarch64" in find_mpi_faults(foreign, lacking, "x86_64")["c1"]
+
+
+@given(st.text())
+def test_no_output_of_a_node_raises(text: str) -> None:
+    answer = parse_node_answer("c1", text)
+    words = [line.partition(" ")[0] for line in text.splitlines()]
+    assert answer.answered == ("end" in words or "fail" in words)
+    assert len(answer.files) <= words.count("have")
+
+
+def test_lines_of_a_profile_do_not_hide_the_answer() -> None:
+    text = "Welcome to c1!\nhave /tmp/x\nmachine x86_64\nlibrary none\nhelper none\nend\n"
+    answer = parse_node_answer("c1", text)
+    assert answer.answered and answer.files == {"/tmp/x"}
+    assert not answer.has_library and not answer.has_helper
