@@ -1,11 +1,14 @@
 """The sweep: who meets whom, when it gives way, and what it states."""
 
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.features.history import sweep
 from fabricgauge.features.history.sweep import (
     Measured,
     SweepRequest,
@@ -50,12 +53,12 @@ def test_all_nodes_are_measured_within_the_stated_sweeps(nodes: int, pairs: int)
     names = [f"n{number}" for number in range(nodes)]
     runs: list[RunRow] = []
     seen: set[str] = set()
-    for sweep in range(-(-nodes // (2 * pairs)) + 1):
+    for week in range(-(-nodes // (2 * pairs)) + 1):
         chosen = choose_pairs(names, find_measured(runs), pairs)
         members = [node for pair in chosen for node in pair]
         assert len(members) == len(set(members))
         seen.update(members)
-        runs += [make_run(sweep + 1, pair) for pair in chosen]
+        runs += [make_run(week + 1, pair) for pair in chosen]
     assert seen == set(names)
 
 
@@ -63,8 +66,8 @@ def test_all_nodes_are_measured_within_the_stated_sweeps(nodes: int, pairs: int)
 def test_partners_change_until_all_have_met(nodes: int) -> None:
     names = [f"n{number}" for number in range(nodes)]
     runs: list[RunRow] = []
-    for sweep in range(6 * nodes):
-        runs += [make_run(sweep + 1, pair)
+    for week in range(6 * nodes):
+        runs += [make_run(week + 1, pair)
                  for pair in choose_pairs(names, find_measured(runs), nodes)]  # fmt: skip
     met = {frozenset(run.nodes) for run in runs}
     assert len(met) >= 0.9 * nodes * (nodes - 1) / 2
@@ -92,6 +95,54 @@ def test_only_idle_nodes_are_idle() -> None:
 def test_a_job_that_waits_for_nodes_ends_the_sweep(reason: str, waits: bool) -> None:
     assert parse_waiting(f"17|simulation|{reason}\n") == (("17",) if waits else ())
     assert parse_waiting(f"18|fabricgauge-sweep-ab12|{reason}\n") == ()
+
+
+class Queue:
+    """Slurm as a sweep sees it: each pair takes ``seconds``; a job waits from the third look on."""
+
+    longest_s = 30.0
+
+    def __init__(self, seconds: float, waits: bool) -> None:
+        self.seconds, self.waits, self.looks, self.cancelled = seconds, waits, 0, 0
+
+    def find_waiting(self) -> tuple[str, ...]:
+        self.looks += 1
+        return ("17",) if self.waits and self.looks > 2 else ()
+
+    def is_free(self, pair: tuple[str, str]) -> bool:
+        return True
+
+    def measure(self, pair: tuple[str, str], root: Path) -> tuple[str, ...]:
+        return ("sleep", str(self.seconds))
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+
+def test_a_sweep_gives_way_while_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "LOOK_S", 0.05)
+    lines: list[str] = []
+    queue = Queue(20, waits=True)
+    pairs = [(f"a{number}", f"b{number}") for number in range(8)]
+    began_s = time.monotonic()
+    statuses = sweep.measure_pairs(queue, pairs, Path(), lines.append)
+    assert time.monotonic() < began_s + 15
+    assert queue.cancelled == 1
+    assert 0 not in statuses
+    assert lines == ["job 17 waits for nodes: the sweep ends"]
+
+
+def test_a_sweep_that_nobody_disturbs_measures_all_pairs() -> None:
+    queue = Queue(0, waits=False)
+    pairs = [(f"a{number}", f"b{number}") for number in range(5)]
+    assert sweep.measure_pairs(queue, pairs, Path(), lambda _line: None) == [0] * 5
+    assert queue.cancelled == 0
+
+
+def test_a_sweep_does_not_begin_while_a_job_waits() -> None:
+    queue = Queue(0, waits=True)
+    queue.looks = 5
+    assert sweep.measure_pairs(queue, [("a", "b")], Path(), lambda _line: None) == []
 
 
 def test_a_load_that_is_not_understood_is_no_idle_node() -> None:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -145,14 +146,32 @@ def run_sweep(
         for pair in pairs:
             report(command(queue.measure(pair, root)))
         return 0
-    statuses = _measure_pairs(queue, pairs, root, report)
+    statuses = measure_pairs(queue, pairs, root, report)
     if 1 in statuses:
         return 1
     return 0 if 0 in statuses else 3
 
 
-def _measure_pairs(
-    queue: "SlurmQueue | LoadWatch", pairs: Sequence[tuple[str, str]], root: Path,
+class NodeQueue(Protocol):
+    """What a sweep needs to know of the others who use the nodes, and how a pair is measured."""
+
+    longest_s: float
+
+    def find_waiting(self) -> tuple[str, ...]:
+        """Return the jobs of others that wait for nodes."""
+
+    def is_free(self, pair: tuple[str, str]) -> bool:
+        """Check that both nodes are still idle."""
+
+    def measure(self, pair: tuple[str, str], root: Path) -> tuple[str, ...]:
+        """Return the command that measures a pair."""
+
+    def cancel(self) -> None:
+        """End the jobs of this sweep."""
+
+
+def measure_pairs(
+    queue: "NodeQueue", pairs: Sequence[tuple[str, str]], root: Path,
     report: Callable[[str], None],
 ) -> list[int]:  # fmt: skip
     """Measure pairs, a few at once, until all are done or others need the nodes."""

@@ -332,8 +332,11 @@ def sweep_idle_nodes(ctx: click.Context, /, **options: Any) -> None:
     Starts no job while another one waits for nodes, and cancels its own job as soon as one does.
     """
     from fabricgauge.features.history.sweep import SweepRequest, run_sweep
+    from fabricgauge.store.files.writing import make_folder, reporting
 
     root = _root(options)
+    with reporting("create", root):
+        make_folder(root)
     request = SweepRequest(
         nodelist=options["nodelist"] or "", exclude=options["exclude"] or "",
         partition=options["partition"], launcher=options["launcher"],
