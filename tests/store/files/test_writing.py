@@ -2,6 +2,8 @@
 
 import errno
 import os
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -117,3 +119,52 @@ def test_what_is_appended_after_a_torn_line_begins_a_line(run: Path) -> None:
     writing.append(run / "lines", b"a\nb", run)
     writing.append(run / "lines", b"c\n", run)
     assert (run / "lines").read_bytes() == b"a\nb\nc\n"
+
+
+def test_lines_are_in_the_file_at_once_and_synced_while_more_come(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    ended = threading.Event()
+
+    def slow_sync(number: int) -> None:
+        ended.wait(5.0)  # the disk is busy
+        synced.append(os.fstat(number).st_size)
+
+    monkeypatch.setattr("fabricgauge.store.files.writing.os.fsync", slow_sync)
+    file = writing.AppendedFile(run / "lines", run)
+    for number in range(20):
+        file.append(b"%d\n" % number)
+        assert (run / "lines").read_bytes().endswith(b"%d\n" % number)
+    assert not synced
+    ended.set()
+    file.close()
+    assert synced[-1] == (run / "lines").stat().st_size
+    assert len(synced) <= 3
+
+
+@pytest.mark.parametrize("call", ["append", "close"])
+def test_a_sync_that_fails_is_an_error_of_the_next_call(
+    run: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("fabricgauge.store.files.writing.os.fsync", full)
+    file = writing.AppendedFile(run / "lines", run)
+    file.append(b"a\n")
+    with pytest.raises(OSError, match="No space left"):
+        if call == "append":
+            give_up = time.monotonic() + 5.0
+            while time.monotonic() < give_up:
+                file.append(b"b\n")
+        file.close()
+
+
+def test_what_is_appended_quickly_after_a_torn_line_begins_a_line(run: Path) -> None:
+    writing.append(run / "lines", b"a\nb", run)
+    file = writing.AppendedFile(run / "lines", run)
+    file.append(b"c\n")
+    file.append(b"d\n")
+    file.close()
+    assert (run / "lines").read_bytes() == b"a\nb\nc\nd\n"
