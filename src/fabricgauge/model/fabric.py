@@ -357,10 +357,18 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
     def node(self, name: str) -> Node | Skipped:
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))
 
+    def nodes_on(self, boot_id: str, net_namespace: str) -> tuple[Node, ...]:
+        """Return the nodes with this kernel and network stack."""
+        return self._stacks.get((boot_id, net_namespace), ())
+
     def interface_of(self, member: Member) -> Interface | Skipped:
         """Return a member's interface, or its port as an interface."""
         node = self.node(member.node)
         return node if isinstance(node, Skipped) else node.interface(member.interface)
+
+    @cached_property
+    def _stacks(self) -> dict[tuple[str, str], tuple[Node, ...]]:
+        return group_by(self.nodes, lambda node: (node.boot_id, node.net_namespace))
 
     @cached_property
     def _nodes(self) -> dict[str, Node]:

@@ -28,7 +28,7 @@ else:  # readers of the fields' types, such as a schema, need no numpy
 #: Times and rates among more ranks have single precision, as in matrices.npz: 6e-8 of the value.
 MANY_RANKS = 2048
 #: A pass with at least this share of all pairs of ranks becomes a matrix.
-DENSE = 0.25
+DENSE = 0.1
 #: About this many rounds of a pass are kept by themselves.
 SAMPLED_ROUNDS = 512
 

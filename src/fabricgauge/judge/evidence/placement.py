@@ -81,11 +81,9 @@ def _find_shared(
 def _ran_on(fabric: Fabric, placement: Placement, meant_node: str) -> bool:
     """Check by kernel and network stack; by host name if discovery saw no such stack."""
     stack = (placement.boot_id, placement.net_namespace)
-    on_stack = {
-        known.name for known in fabric.nodes if (known.boot_id, known.net_namespace) == stack
-    }
+    on_stack = fabric.nodes_on(*stack)
     if all(stack) and on_stack:
-        return meant_node in on_stack
+        return any(known.name == meant_node for known in on_stack)
     names = {meant_node}
     node = fabric.node(meant_node)
     if not isinstance(node, Skipped):

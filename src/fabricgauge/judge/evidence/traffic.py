@@ -253,8 +253,8 @@ def _sum_interface(
     serves = tuple(
         known.name
         for known in fabric.networks
-        for member in known.members
-        if (member.node, member.interface) == (node, interface)
+        for member in known.rails_of(node)
+        if member.interface == interface
     )
     errors = [error for error in risen if (error.node, error.interface) == (node, interface)]
     total_bytes = sent.total()

@@ -272,7 +272,7 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
     if low.sum() == count:
         usable = figures.percent(subject.limit(limit))
         return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
-    good = float(np.median(shares[measured & ~low]))
+    good = float(np.median(shares[measured & ~low], overwrite_input=True))
     most, ceiling = subject.limit(limit), subject.ceiling.payload_bytes_per_s
     alone = tuple(
         (rate / ceiling, float(shares[cell]))
