@@ -104,7 +104,7 @@ def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
     }
     return Side(
         _operand_with(name, "run", run.identity, facts, find_cautions(run)),
-        suite_curves(run),
+        suite_curves(run, settled=True),
         judged,
     )
 

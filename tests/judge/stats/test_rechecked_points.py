@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.judge.stats.curves import curves
+from fabricgauge.judge.stats.curves import curves, suite_curves
 from fabricgauge.model.run import Run
 
 
@@ -33,3 +33,23 @@ def test_only_a_figure_apart_from_the_first_refutes_it(factor: float, refuted: b
     found = [point for point in points if point.recheck]
     assert len(found) == refuted
     assert all(point.message_bytes == message_bytes for point in found)
+
+
+@pytest.mark.parametrize("rechecked", [True, False])
+def test_a_refuted_point_is_compared_by_its_second_figure(rechecked: bool) -> None:
+    """Once a first latency was four times too long: it is no regression, and hides none."""
+    run, message_bytes = with_recheck(0.25)
+    if not rechecked:
+        run = msgspec.structs.replace(run, launches=run.launches[:-1])
+    (point,) = [
+        point
+        for curve in suite_curves(run, settled=True)
+        if curve.pattern == "latency"
+        for point in curve.points
+        if point.message_bytes == message_bytes
+    ]
+    first_s = planted.median_s("latency", message_bytes)
+    second_s = 0.25 * first_s if rechecked else first_s
+    assert point.estimate.value == pytest.approx(second_s, rel=0.01)
+    assert point.estimate.high == pytest.approx(first_s, rel=0.01)
+    assert point.estimate.low == pytest.approx(second_s, rel=0.01)

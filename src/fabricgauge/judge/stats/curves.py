@@ -128,21 +128,42 @@ def percentile_s(measurements: Sequence[Measurement], share: float) -> float:
     return float(lower[int(np.argmax(reached))]) * 1e-12
 
 
-def suite_curves(run: Run) -> tuple[SuiteCurve, ...]:
+def suite_curves(run: Run, *, settled: bool = False) -> tuple[SuiteCurve, ...]:
     """Return every curve of a run: pairs, many ranks, then other suites.
 
     Latency patterns give times, the others payload bandwidth; intervals are those of the engine's
-    estimates. Curves of one node's loopback are left out.
+    estimates. Curves of one node's loopback are left out. If ``settled``, a point that a second
+    measurement refuted has the second figure, and an interval over both.
     """
     version = next((launch.header.engine for launch in run.launches if launch.header), "")
     engine_curves = (
         convert_engine_curve(curve, version, run.identity, run.plan.memory)
-        for curve in curves(run)
+        for curve in (map(_settle, curves(run)) if settled else curves(run))
         if not is_loopback(curve.network)
     )
     together = crowd_curves(run)
     foreign = (_with_hosts(launch, curve) for launch in run.launches for curve in launch.curves)
     return (*(curve for curve in engine_curves if curve.points), *together, *foreign)
+
+
+def _settle(curve: Curve) -> Curve:
+    points = tuple(_settle_point(point, point.recheck) for point in curve.points)
+    return msgspec.structs.replace(curve, points=points)
+
+
+def _settle_point(point: CurvePoint, recheck: Estimate | None) -> CurvePoint:
+    """Return the point with the second figure; the interval holds the first one as well."""
+    if recheck is None:
+        return point
+    low_s, high_s = min(recheck.low, point.time.low), max(recheck.high, point.time.high)
+    time = msgspec.structs.replace(recheck, low=low_s, high=high_s)
+    rate = point.bandwidth
+    if rate is not None:
+        payload = rate.value * point.time.value
+        rate = msgspec.structs.replace(
+            rate, value=payload / recheck.value, low=payload / high_s, high=payload / low_s
+        )
+    return msgspec.structs.replace(point, time=time, bandwidth=rate)
 
 
 def _with_hosts(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
