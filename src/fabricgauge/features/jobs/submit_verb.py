@@ -60,6 +60,7 @@ from fabricgauge.store.run_directory import find
 @cli_options.network_options
 @cli_options.memory_options
 @cli_options.measure_options()
+@cli_options.tool_options
 @cli_options.fabric_options
 @click.option(
     "--carry",
@@ -67,6 +68,11 @@ from fabricgauge.store.run_directory import find
     help="Carry the engine in the job, for nodes that share no folder with this machine. The nodes'"
     " own MPI is used.",
 )
+@click.option(
+    "--campaign", default="", metavar="NAME|FILE",
+    help="Measure a campaign in the job. Like --tool, it runs this program on the job's first"
+    " node.",
+)  # fmt: skip
 @click.option("--no-wait", is_flag=True, help="Submit and return at once. `collect` does the rest.")
 @click.option("--resume", metavar="RUN", help="Submit the measurements that a run still lacks.")
 @result_options
@@ -79,13 +85,17 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     measurements on each network of the nodes, and writes all results into the run directory. A
     second job on the same nodes measures suspects again.
 
+    With --tool or --campaign, the job runs `check` on its first node, which needs the same Python.
+
     The job finds the networks on its nodes: IPv4 and IPv6 subnets, and RDMA ports of InfiniBand,
     Omni-Path, EFA and Slingshot; --network roce-v2 measures RoCE's.
     """
     from fabricgauge.cli.progress import progress_shown
+    from fabricgauge.features.jobs.check_job import submit_check, with_nodes
     from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
     from fabricgauge.features.jobs.options import Submission, resume_run, submit_run
     from fabricgauge.features.jobs.request import make_batch, resumed_batch
+    from fabricgauge.nodes.launch.launchers.nodes import expand
     from fabricgauge.store.holding import run_lock
 
     nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
@@ -115,6 +125,12 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
             )
             with run_lock(directory):
                 ctx.exit(resume_run(directory, update, at_once, submission))
+        if request.tool or options["campaign"]:
+            reason = "{} has no effect on a job that runs check itself"
+            cli_options.refuse_without_effect(ctx, _WITH_CHECK, reason)
+            nodes_named = expand(request.nodelist, request.exclude) if request.nodelist else ()
+            job = with_nodes(job, request, nodes_named)
+            ctx.exit(submit_check(request, options["campaign"], job, root, submission))
         batch = make_batch(request, job, starter, settings.load(), at_once)
         ctx.exit(submit_run(batch, options["pair_jobs"], root, submission))
 
@@ -123,6 +139,13 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
 _SBATCH_OPTIONS = (
     "partition", "time", "reservation", "account", "qos", "constraint", "exclusive", "job_name",
 )  # fmt: skip
+
+#: Options that have an effect with ``--tool`` and ``--campaign``.
+_WITH_CHECK = frozenset({
+    *_SBATCH_OPTIONS, "nodes", "nodelist", "exclude", "sbatch", "tool", "tool_path", "parallel",
+    "campaign", "mpi", "network", "unpinned", "profile", "launches", "ppn", "lab", "no_wait",
+    "dry_run", "output", "format", "to", "quiet", "verbose", "fail_on",
+})  # fmt: skip
 
 #: Options that have an effect with ``--resume``; the run determines all others.
 _WITH_RESUME = frozenset({

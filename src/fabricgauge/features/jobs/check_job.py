@@ -1,0 +1,129 @@
+"""Run `check` itself in a Slurm job, for suites and campaigns, which our job script cannot start.
+
+The job's first node runs this program: it needs the same Python there, such as one on a shared
+file system. A check of the engine alone needs no Python in its job: see ``job``.
+"""
+
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+
+from fabricgauge.check.conclude import conclude
+from fabricgauge.cli.show import show
+from fabricgauge.features.jobs.numbers import wait_for_jobs
+from fabricgauge.features.jobs.options import Submission
+from fabricgauge.features.jobs.slurm import slurm
+from fabricgauge.features.jobs.slurm.options import build_options
+from fabricgauge.judge.thresholds import thresholds_from
+from fabricgauge.model.batch import Request
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.features import load_all
+from fabricgauge.model.request import MeasurementRequest, asks_for, option
+from fabricgauge.store import settings
+from fabricgauge.store.files import writing
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load
+
+#: Time limit of a job whose time nobody stated, in minutes: a suite's programs set their own pace.
+MINUTES = 60
+#: Fields of the request that the job's `check` gets as options.
+HANDED_ON = (
+    "tool", "tool_path", "parallel", "mpi", "network", "unpinned", "profile", "launches", "ppn",
+)  # fmt: skip
+#: The folder below the runs' root with the scripts and outputs of such jobs.
+JOBS = "check-jobs"
+
+
+def check_words(request: MeasurementRequest, campaign: str, root: Path) -> tuple[str, ...]:
+    """Return the argv that the job runs on its first node.
+
+    Raises:
+        UsageError: the request has an option that the job's check does not get.
+    """
+    for field in request.__struct_fields__:
+        if asks_for(request, field) and field not in (*HANDED_ON, "nodelist", "exclude"):
+            raise UsageError(f"{option(field)} has no effect on a job that runs check itself")
+    words = [sys.executable, "-m", "fabricgauge", "check", "--launcher", "slurm"]
+    for field in HANDED_ON:
+        value = getattr(request, field)
+        if not asks_for(request, field):
+            continue
+        if isinstance(value, bool):
+            words.append(option(field))
+            continue
+        for part in value if isinstance(value, tuple) else (value,):
+            words += (option(field), str(Path(part).resolve() if field == "tool_path" else part))
+    if campaign:
+        is_file = Path(campaign).is_file()
+        words += ("--campaign", str(Path(campaign).resolve()) if is_file else campaign)
+    return (*words, "--output", str(root), "--quiet")
+
+
+def script_of(argv: Sequence[str], folder: Path) -> str:
+    """Return the job's script, for /bin/sh; it keeps the directory of its run in ``folder``."""
+    return "\n".join((
+        "#!/bin/sh",
+        "# fabricgauge: this job runs check on its first node, which needs the same Python.",
+        f"exec {shlex.join(argv)} >{shlex.quote(str(folder / 'report.txt'))} 2>&1",
+        "",
+    ))  # fmt: skip
+
+
+def submit_check(
+    request: MeasurementRequest, campaign: str, job: Request, root: Path, submission: Submission
+) -> int:
+    """Submit a job that runs `check`, wait for it, show its run; return the exit status.
+
+    Raises:
+        CannotRun: Slurm did not take the job, or its check left no run.
+    """
+    before = set(_runs(root))
+    folder = root / JOBS / (f"{len(list((root / JOBS).glob('*'))) + 1:04}")
+    argv = check_words(request, campaign, root)
+    script = script_of(argv, folder)
+    options = build_options(job, MINUTES, folder)
+    if submission.dry_run:
+        command = shlex.join(("sbatch", *options, str(folder / "job.sh")))
+        click.echo(f"# {command}\n{script}", nl=False)
+        return 0
+    folder.mkdir(parents=True, exist_ok=False)
+    writing.write_whole(folder / "job.sh", script.encode(), root)
+    submitted = slurm.submit(options, folder / "job.sh")
+    click.echo(f"job {submitted.number} was submitted; its output is in {folder}", err=True)
+    if submission.no_wait:
+        return 0
+    ask = partial(slurm.states, cluster=submitted.cluster)
+    wait_for_jobs((submitted.number,), ask, submission.progress)
+    submission.progress.close()
+    new = [path for path in _runs(root) if path not in before]
+    if not new:
+        raise CannotRun(f"job {submitted.number} left no run; its output is {folder}/report.txt")
+    return _show(RunDirectory(new[-1]), submission)
+
+
+def _runs(root: Path) -> Iterator[Path]:
+    """Yield the directories below the root that hold a run or a campaign, oldest first."""
+    for path in sorted(root.glob("2*-*")):
+        if (path / "run.json").exists() or (path / "campaign.json").exists():
+            yield path
+
+
+def _show(directory: RunDirectory, submission: Submission) -> int:
+    printing = submission.printing
+    for show_stored in load_all("stored"):
+        if show_stored(directory, printing.format, printing.to):
+            return 0
+    configured = settings.load()
+    thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
+    return show(conclude(load(directory), thresholds), directory.path, printing)
+
+
+def with_nodes(job: Request, request: MeasurementRequest, nodes: tuple[str, ...]) -> Request:
+    """Return the job's request with its nodes and ranks; two nodes unless others are stated."""
+    count = job.nodes or len(nodes) or 2
+    return msgspec.structs.replace(job, nodes=count, ppn=request.ppn, nodelist=nodes)
