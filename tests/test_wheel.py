@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -9,7 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import fences
 
+from fabricgauge import __version__
 from fabricgauge.store.files import toml
 
 ROOT = Path(__file__).parents[1]
@@ -55,6 +58,18 @@ def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -
     assert said.returncode == 0, said.stderr
     first, _, help_ = said.stdout.partition("\n")
     assert first == f"{tmp_path}/fabricgauge/__init__.py True" and "check" in help_
+
+
+@pytest.mark.slow
+def test_the_readmes_lines_install_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    """Run the lines as they stand, in a home directory of their own."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (block,) = (fence.text for fence in fences(readme) if fence.language == "sh")
+    shutil.copy(wheel, tmp_path)
+    script = f"{block}fabricgauge --version && fabricgauge explain PASS"
+    done = run("sh", "-euc", script, cwd=tmp_path, HOME=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert f"version {__version__}" in done.stdout
 
 
 def lowest() -> list[str]:
