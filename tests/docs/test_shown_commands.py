@@ -39,7 +39,7 @@ def parse(line: list[str]) -> None:
     command: click.Command = cli
     while isinstance(command, click.Group) and line and not line[0].startswith("-"):
         found = command.get_command(context, line[0])
-        if found is None and command.callback and getattr(command, "invoke_without_command", 0):
+        if found is None and command.invoke_without_command:
             break
         assert found is not None, line
         context = click.Context(found, info_name=line[0], parent=context)
