@@ -157,6 +157,15 @@ def test_only_a_node_that_the_script_drained_is_resumed(node: Node) -> None:
     assert len(calls(node)) == 3, "the controller is asked once more, and not again"
 
 
+def test_a_name_that_means_many_nodes_is_not_handed_to_slurm(node: Node) -> None:
+    slurm(node, "IDLE")
+    node.write("proc/sys/kernel/hostname", "n[1-9]")
+    node.check(expectations=KNOWN, settings=DRAINING)
+    node.net("carrier_down_count", 9)
+    assert node.check(expectations=KNOWN, settings=DRAINING).status == 1
+    assert calls(node) == []
+
+
 def test_undecided_neither_drains_nor_resumes(node: Node) -> None:
     slurm(node, "IDLE")
     break_link(node)

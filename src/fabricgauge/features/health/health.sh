@@ -994,7 +994,11 @@ write_metrics() {
 
 # ---- Slurm: drain and resume, only if the script was written with --drain.
 
-slurm_node() { has_tool scontrol && limited 5 scontrol -o show node "$node" 2>/dev/null; }
+# slurm_node: Slurm's words on this node. A name with brackets would mean many nodes.
+slurm_node() {
+    case $node in '' | *[!A-Za-z0-9._-]*) return 1 ;; esac
+    has_tool scontrol && limited 5 scontrol -o show node "$node" 2>/dev/null
+}
 
 # drain_node REASON: returns 0 if the node is drained. A reason of somebody else stays.
 drain_node() {
@@ -1060,7 +1064,7 @@ read_findings() {
 
 main() {
     LC_ALL=C
-    PATH=${PATH:-/usr/bin}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+    PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin${PATH:+:$PATH}
     export LC_ALL PATH
     while [ $# -gt 0 ]; do
         case $1 in
@@ -1103,7 +1107,9 @@ main() {
         finish inconclusive
     fi
     trap 'rm -rf "$work"' EXIT
-    trap 'exit 3' HUP INT TERM
+    worker='' dog=''
+    # shellcheck disable=SC2086  # process ids, or nothing
+    trap 'kill $worker $dog 2>/dev/null; exit 3' HUP INT TERM
     trap 'late=yes' ALRM
     run_checks >"$work/report" 2>/dev/null </dev/null &
     worker=$!
