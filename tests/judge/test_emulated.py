@@ -5,8 +5,9 @@ import pytest
 from tests.judge import planted
 
 from fabricgauge.judge.judging import deciding, overall
+from fabricgauge.judge.rules import RULES_OF_SPEED
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import RULES_OF_SPEED, Outcome
+from fabricgauge.model.verdict import Outcome
 
 #: What /proc/cpuinfo of a guest of QEMU 7.2 says with ``-accel tcg -cpu max``.
 TCG = "QEMU TCG CPU version 2.5+"

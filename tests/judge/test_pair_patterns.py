@@ -6,10 +6,9 @@ import msgspec
 from tests.judge import planted
 
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.pattern import PAIR_PATTERNS, Epoch, Pattern
+from fabricgauge.model.pattern import PAIR_PATTERNS, PATTERNS, Epoch, Pattern
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.model.words import patterns
 
 SLOW = 0.25
 
@@ -38,7 +37,7 @@ def sound() -> tuple[Measurement, ...]:
 
 
 def test_every_pattern_of_a_pair_has_words() -> None:
-    assert set(PAIR_PATTERNS) <= set(patterns.PATTERNS)
+    assert set(PAIR_PATTERNS) <= set(PATTERNS)
 
 
 def test_a_stream_of_gets_alone_is_judged() -> None:

@@ -1,8 +1,11 @@
 """The names of the patterns, and their families."""
 
+from pathlib import Path
+
 from fabricgauge.check.plan.asked import EPOCHS, parse_pattern
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.pattern import (
+    CATALOGUE,
     COLLECTIVE_PATTERNS,
     CROWD_PATTERNS,
     LATENCY_PATTERNS,
@@ -41,3 +44,13 @@ def test_a_curve_s_word_requests_its_pattern() -> None:
         request = parse_pattern(word)
         curve_variant = variant(request.pattern, request.epoch, request.threads)
         assert Curve(None, request.pattern, "c1", "c2", (), curve_variant).word == word
+
+
+def test_the_engine_has_the_same_patterns_in_the_same_order() -> None:
+    header = Path(__file__).parents[2] / "engine" / "include" / "fabricgauge" / "pattern.hpp"
+    _, _, rest = header.read_text(encoding="utf-8").partition("enum class Pattern {")
+    names = [line.strip(" ,") for line in rest.partition("}")[0].split("\n") if line.strip()]
+    assert names == [
+        *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *ROUND_ROBIN_PATTERNS
+    ]  # fmt: skip
+    assert {words.pattern for words in CATALOGUE} == {*PAIR_PATTERNS, *CROWD_PATTERNS}

@@ -11,9 +11,8 @@ from tests.report import sample
 from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pattern import PAIR_PATTERNS, THREADED_PATTERNS, Pattern
+from fabricgauge.model.pattern import PAIR_PATTERNS, PATTERNS, THREADED_PATTERNS, Pattern
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.words.patterns import PATTERNS
 from fabricgauge.report.formats import report
 
 OTHERS = tuple(one for one in PAIR_PATTERNS if one not in sample.PATTERNS)

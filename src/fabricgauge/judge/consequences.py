@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
+    RULES_OF_SPEED,
     asymmetry,
     connect,
     errors,
@@ -22,7 +23,7 @@ from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.verdict import GONE, PROOFS, RULES_OF_SPEED, Outcome, Verdict
+from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict
 
 #: Rules that name a part which is slower than it should be.
 _SLOW = (outliers.ID, pairs.ID, fraction.ID, stability.ID)

@@ -14,6 +14,7 @@ from fabricgauge.judge.rules import (
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
     RULES,
+    RULES_OF_SPEED,
     asymmetry,
     completeness,
     dips,
@@ -29,7 +30,6 @@ from fabricgauge.model.pairs import Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import (
-    RULES_OF_SPEED,
     Outcome,
     Verdict,
     VerdictSubject,

@@ -1,11 +1,15 @@
-"""The names of the engine's patterns, and their families.
+"""The catalogue of patterns: names, families, words, and the kind of each operation.
 
-docs/development/engine-output.md defines the sample of each pattern.
+To add one: its name in a family, its row in ``CATALOGUE``, its operation in the engine
+(``engine/include/fabricgauge/pattern.hpp``). docs/development/engine-output.md defines the sample
+of each pattern.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, get_args
+
+import msgspec
 
 PairPattern = Literal[
     "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
@@ -40,46 +44,210 @@ CROWD_PATTERNS: tuple[CrowdPattern, ...] = get_args(CrowdPattern)
 COLLECTIVE_PATTERNS: tuple[CollectivePattern, ...] = get_args(CollectivePattern)
 ROUND_ROBIN_PATTERNS: tuple[RoundRobinPattern, ...] = get_args(RoundRobinPattern)
 
-#: A sample is the time of one message or operation, not of a window of them.
-LATENCY_PATTERNS: frozenset[str] = frozenset({
-    "latency", "ping_ping", "put_latency", "get_latency", "accumulate_latency",
-    "fetch_and_op_latency", "compare_and_swap_latency", "persistent_latency", "threads_latency",
-    "multi_latency", "loaded_latency", "all_pairs_latency",
-})  # fmt: skip
+#: Transports besides MPI, and those of them that reach another rank's memory.
+ALL: tuple[str, ...] = ("sockets", "ofi", "verbs")
+MEMORY: tuple[str, ...] = ("ofi", "verbs")
 
-#: Only one rank is active, so that several kinds of completion are possible.
-ONE_SIDED_PATTERNS: frozenset[str] = frozenset({
-    "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "accumulate_latency",
-    "fetch_and_op_latency", "compare_and_swap_latency",
-})  # fmt: skip
 
-#: The origin reads: the bytes come from the target.
-GET_PATTERNS: frozenset[str] = frozenset({"get_latency", "get_bandwidth"})
+class PatternWords(msgspec.Struct, frozen=True):
+    """One pattern: its words, and what kind of operation it is.
 
-#: Several threads of each rank take part. These patterns need MPI_THREAD_MULTIPLE.
-THREADED_PATTERNS: frozenset[str] = frozenset({"threads_latency", "threads_bandwidth"})
+    ``name`` and ``detail`` make a heading, ``sentence`` stands within a verdict's, ``sample`` is
+    what one sample's time covers. ``directions`` counts the directions in which bytes move at once.
 
-_MESSAGES = frozenset({"latency", "bandwidth", "bidirectional_bandwidth", "ping_ping"})
-_MEMORY = frozenset({
-    "put_latency", "put_bandwidth", "get_latency", "get_bandwidth", "fetch_and_op_latency",
-    "compare_and_swap_latency",
-})  # fmt: skip
-#: Patterns of each transport except MPI. These transports complete a one-sided operation as a flush
-#: does.
-TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType({
-    "sockets": _MESSAGES, "ofi": _MESSAGES | _MEMORY, "verbs": _MESSAGES | _MEMORY,
-})  # fmt: skip
+    A sample of ``one_message`` is the time of one message or operation, not of a window of them;
+    one of ``one_operation`` is an operation of all ranks. A ``round_trip`` takes twice its sample
+    to measure. Of ``one_sided`` patterns only one rank is active, so several kinds of completion
+    are possible; one that ``reads`` gets its bytes from the target. ``threaded`` patterns need
+    MPI_THREAD_MULTIPLE. A pattern that ``calculates`` cannot use a GPU's memory. ``transports``
+    are those besides MPI; they complete a one-sided operation as a flush does.
+    """
 
+    pattern: str
+    name: str
+    detail: str
+    sentence: str
+    sample: str
+    directions: int = 1
+    one_message: bool = False
+    one_operation: bool = False
+    round_trip: bool = False
+    one_sided: bool = False
+    reads: bool = False
+    threaded: bool = False
+    calculates: bool = False
+    transports: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Return ``latency, half round trip``."""
+        return f"{self.name}, {self.detail}" if self.detail else self.name
+
+    @property
+    def quantity(self) -> Literal["time", "bandwidth"]:
+        return "time" if self.one_message or self.one_operation else "bandwidth"
+
+    @property
+    def summed_directions(self) -> int:
+        return 2 if self.summed else 1
+
+    @property
+    def summed(self) -> bool:
+        """Check whether its bandwidth is the sum of both directions."""
+        return self.quantity == "bandwidth" and self.directions == 2
+
+
+#: One row for each pattern; a collective has its words from its name (``words_of``).
+CATALOGUE: tuple[PatternWords, ...] = (
+    PatternWords(
+        "latency", "latency", "half round trip", "half round trip", "half a round trip",
+        one_message=True, round_trip=True, transports=ALL,
+    ),
+    PatternWords(
+        "bandwidth", "bandwidth", "one direction",
+        "one-way stream", "one window with its acknowledgement",
+        transports=ALL,
+    ),
+    PatternWords(
+        "bidirectional_bandwidth", "bandwidth", "sum of both directions",
+        "stream in both directions at once",
+        "one window in both directions with its acknowledgement", directions=2,
+        transports=ALL,
+    ),
+    PatternWords(
+        "put_latency", "put latency", "MPI_Put and its completion",
+        "MPI_Put with its flush", "one MPI_Put with its flush",
+        one_message=True, one_sided=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "put_bandwidth", "put bandwidth", "one direction",
+        "MPI_Put stream", "one window of MPI_Put with its flush",
+        one_sided=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "ping_ping", "ping-ping", "both send at once",
+        "both ends send at once", "one message in each direction at once", directions=2,
+        one_message=True, transports=ALL,
+    ),
+    PatternWords(
+        "get_latency", "get latency", "MPI_Get and its completion",
+        "MPI_Get with its completion", "one MPI_Get with its completion",
+        one_message=True, one_sided=True, reads=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "get_bandwidth", "get bandwidth", "one direction",
+        "MPI_Get stream, towards the origin", "one window of MPI_Get with its completion",
+        one_sided=True, reads=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "accumulate_latency", "accumulate latency", "MPI_Accumulate and its completion",
+        "MPI_Accumulate with its completion", "one MPI_Accumulate with its completion",
+        one_message=True, one_sided=True, calculates=True,
+    ),
+    PatternWords(
+        "fetch_and_op_latency", "fetch-and-op latency", "",
+        "MPI_Fetch_and_op with its completion", "one MPI_Fetch_and_op with its completion",
+        one_message=True, one_sided=True, calculates=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "compare_and_swap_latency", "compare-and-swap latency", "",
+        "MPI_Compare_and_swap with its completion",
+        "one MPI_Compare_and_swap with its completion",
+        one_message=True, one_sided=True, calculates=True, transports=MEMORY,
+    ),
+    PatternWords(
+        "persistent_latency", "latency of persistent requests", "half round trip",
+        "half round trip of persistent requests", "half a round trip",
+        one_message=True, round_trip=True,
+    ),
+    PatternWords(
+        "persistent_bandwidth", "bandwidth of persistent requests", "one direction",
+        "one-way stream of persistent requests", "one window with its acknowledgement",
+    ),
+    PatternWords(
+        "threads_latency", "latency of several threads", "half round trip",
+        "half round trip of one of several threads", "half a round trip of each thread",
+        one_message=True, round_trip=True, threaded=True,
+    ),
+    PatternWords(
+        "threads_bandwidth", "bandwidth of several threads", "one direction",
+        "one-way stream of several threads",
+        "one window of all threads with its acknowledgement",
+        threaded=True,
+    ),
+    PatternWords(
+        "multi_latency", "Latency of many pairs at once", "",
+        "half round trip of many pairs at once", "half a round trip of each pair",
+        one_message=True,
+    ),
+    PatternWords(
+        "multi_bandwidth", "Bandwidth of many pairs at once", "",
+        "one-way stream of each of many pairs", "one window of each pair",
+    ),
+    PatternWords(
+        "sendrecv", "Sendrecv along a chain", "",
+        "Sendrecv along a chain", "one MPI_Sendrecv of each rank",
+        one_operation=True,
+    ),
+    PatternWords(
+        "exchange", "Exchange with both neighbours", "",
+        "exchange with both neighbours", "one exchange of each rank",
+        one_operation=True,
+    ),
+    PatternWords(
+        "loaded_latency", "Latency under load", "",
+        "half round trip under load", "half a round trip",
+        one_message=True,
+    ),
+    PatternWords(
+        "bisection", "Bisection", "",
+        "streams across the middle, each pair's", "one window of each pair",
+    ),
+)  # fmt: skip
+
+PATTERNS: dict[str, PatternWords] = {words.pattern: words for words in CATALOGUE}
+
+#: Collectives that calculate: the same operation on a GPU's memory would be another measurement.
+_CALCULATING = ("reduce", "allreduce", "reduce_scatter")
+#: Collectives without a message size.
+UNSIZED_PATTERNS: frozenset[str] = frozenset({"barrier", "ibarrier"})
+
+
+def words_of(pattern: str) -> PatternWords:
+    """Return a pattern's row; a collective is called by its MPI function."""
+    if pattern in PATTERNS:
+        return PATTERNS[pattern]
+    function = f"MPI_{pattern.capitalize()}"
+    return PatternWords(
+        pattern, function, "", function, f"one {function}",
+        one_message=pattern == "all_pairs_latency",
+        one_operation=pattern in COLLECTIVE_PATTERNS,
+        calculates=pattern.removeprefix("i") in _CALCULATING,
+    )  # fmt: skip
+
+
+def _names(patterns: Iterable[PatternWords]) -> frozenset[str]:
+    return frozenset(words.pattern for words in patterns)
+
+
+LATENCY_PATTERNS = _names(words for words in CATALOGUE if words.one_message) | {"all_pairs_latency"}
+ONE_SIDED_PATTERNS = _names(words for words in CATALOGUE if words.one_sided)
+GET_PATTERNS = _names(words for words in CATALOGUE if words.reads)
+THREADED_PATTERNS = _names(words for words in CATALOGUE if words.threaded)
+ROUND_TRIP_PATTERNS = _names(words for words in CATALOGUE if words.round_trip)
+#: Patterns of each transport except MPI.
+TRANSPORT_PATTERNS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        transport: _names(words for words in CATALOGUE if transport in words.transports)
+        for transport in ALL
+    }
+)
 #: Patterns over MPI whose buffers may lie on a GPU: they move data and do not calculate.
-DEVICE_PATTERNS: frozenset[str] = frozenset((*PAIR_PATTERNS, *COLLECTIVE_PATTERNS)) - {
-    "accumulate_latency", "fetch_and_op_latency", "compare_and_swap_latency", "barrier", "ibarrier",
-    "reduce", "ireduce", "allreduce", "iallreduce", "reduce_scatter", "ireduce_scatter",
-}  # fmt: skip
-
-#: A sample is half a round trip; each takes the time of a whole round trip to measure.
-ROUND_TRIP_PATTERNS: frozenset[str] = frozenset({
-    "latency", "persistent_latency", "threads_latency",
-})  # fmt: skip
+DEVICE_PATTERNS: frozenset[str] = frozenset(
+    pattern
+    for pattern in (*PAIR_PATTERNS, *COLLECTIVE_PATTERNS)
+    if pattern not in UNSIZED_PATTERNS and not words_of(pattern).calculates
+)
 
 #: From this message size on the wire, not the software, limits a stream. The rate of smaller
 #: messages may depend on latency, or on a token bucket's burst.

@@ -143,11 +143,6 @@ def number_repeats(ids: Iterable[str]) -> tuple[str, ...]:
 GONE = ("connect", "link", "launch")
 #: Rules that prove the path of the bytes.
 PROOFS = ("placement", "path")
-#: Rules on times and rates that the nodes reach.
-RULES_OF_SPEED = (
-    "floor", "above-ceiling", "cache-shape", "outliers", "pairs", "lossy", "fraction",
-    "host-limited", "latency", "asymmetry", "stability", "dips", "concurrent",
-)  # fmt: skip
 
 
 class Verdict(msgspec.Struct, frozen=True):

@@ -3,8 +3,9 @@ from fabricgauge.model.pattern import (
     CROWD_PATTERNS,
     LATENCY_PATTERNS,
     PAIR_PATTERNS,
+    PATTERNS,
+    words_of,
 )
-from fabricgauge.model.words.patterns import PATTERNS, words_of
 
 
 def test_the_catalogue_has_every_pattern_whose_name_mpi_does_not_give() -> None:

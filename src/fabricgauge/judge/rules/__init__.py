@@ -59,6 +59,15 @@ RULES: tuple[Rule, ...] = (
     errors,
 )
 
+#: Rules on times and rates that the nodes reach: not applied to emulated processors.
+RULES_OF_SPEED: tuple[str, ...] = tuple(
+    rule.ID
+    for rule in (
+        floor, above_ceiling, cache_shape, outliers, pairs, lossy, fraction, host_limited, latency,
+        asymmetry, stability, dips, concurrent,
+    )
+)  # fmt: skip
+
 #: Without a pass (or warning) of each of these rules, a run proves nothing.
 DECIDING: tuple[str, ...] = (placement.ID, path.ID, fraction.ID)
 

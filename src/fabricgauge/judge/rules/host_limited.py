@@ -5,8 +5,8 @@ from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pattern import words_of
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
-from fabricgauge.model.words import patterns
 
 ID = "host-limited"
 
@@ -47,7 +47,7 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
         Figure(
             stream.fraction,
             "share",
-            f"{OF_CEILING} ({patterns.words_of(stream.series.pattern).sentence})",
+            f"{OF_CEILING} ({words_of(stream.series.pattern).sentence})",
         ),
         stream.subject.threshold(stream.enough),
         (*signs.host_signs, *signs.others),

@@ -19,13 +19,12 @@ from fabricgauge.judge.stats.series import (
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern, words_of
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback
-from fabricgauge.model.words.patterns import words_of
 
 SUITE = "fabricgauge"
 UNIT_RULE = "seconds and bytes, as the engine writes them"

@@ -8,6 +8,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.pattern import words_of
 from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Verdict
 from fabricgauge.model.words.figures import (
     digits,
@@ -18,7 +19,6 @@ from fabricgauge.model.words.figures import (
     with_unit,
 )
 from fabricgauge.model.words.networks import is_loopback, named
-from fabricgauge.model.words.patterns import words_of
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."

@@ -8,12 +8,12 @@ import msgspec
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.pattern import PATTERNS
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.figures import duration, megabytes_per_s, microseconds, percent
 from fabricgauge.model.words.patterns import (
     ONE_WAY_BANDWIDTHS,
     PAIR_LATENCIES,
-    PATTERNS,
     is_of_a_pair,
     throughput,
 )

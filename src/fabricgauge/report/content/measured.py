@@ -9,6 +9,7 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import describe_memory
+from fabricgauge.model.pattern import PATTERNS
 from fabricgauge.model.words.figures import (
     digits,
     half_width,
@@ -19,7 +20,6 @@ from fabricgauge.model.words.figures import (
     supported_digits,
 )
 from fabricgauge.model.words.networks import is_loopback, named
-from fabricgauge.model.words.patterns import PATTERNS
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import limit_bytes_s

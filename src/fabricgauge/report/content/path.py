@@ -7,10 +7,10 @@ from msgspec.structs import astuple
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import InterfaceTraffic, NodeTraffic, Traffic, WireLedger
 from fabricgauge.model.judged import Judged
+from fabricgauge.model.pattern import words_of
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import amount, percent, ratio, size
 from fabricgauge.model.words.networks import is_loopback, named
-from fabricgauge.model.words.patterns import words_of
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.inventory import number

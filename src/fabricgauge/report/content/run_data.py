@@ -10,11 +10,11 @@ from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, matrix_keys
+from fabricgauge.model.pattern import words_of
 from fabricgauge.model.suite import Quantity, SuitePoint
 from fabricgauge.model.verdict import finding_subject, identity, number_repeats
 from fabricgauge.model.words.figures import half_width
 from fabricgauge.model.words.networks import is_loopback, named
-from fabricgauge.model.words.patterns import words_of
 from fabricgauge.report.content import suites
 from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s

@@ -5,10 +5,9 @@ from functools import partial
 
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, NEIGHBOUR_PATTERNS
+from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, NEIGHBOUR_PATTERNS, words_of
 from fabricgauge.model.words.figures import amount, digits, duration, microseconds, percent, size
 from fabricgauge.model.words.networks import named
-from fabricgauge.model.words.patterns import words_of
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import cases as series
