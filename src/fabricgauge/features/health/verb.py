@@ -52,8 +52,8 @@ _PATH = click.Path(path_type=Path, dir_okay=False)
               help="Write the check as one POSIX script, which needs no fabricgauge on the nodes."
               )  # fmt: skip
 @click.option("--drain", is_flag=True, allow_from_autoenv=False,
-              help="With --script: drain a node that fails and resume it when it is well again, by"
-              " scontrol.")  # fmt: skip
+              help="With --script: drain a node that fails, and resume it when it is well again, by"
+              " scontrol. HealthCheckProgram needs it; a Prolog does not.")  # fmt: skip
 @click.option("--learn", is_flag=True, help="Write what the nodes have, for review.")
 @cli_options.nodelist_option("this machine, or all nodes of the lab or Slurm job")
 @cli_options.exclude_option
@@ -74,8 +74,9 @@ def health(ctx: click.Context, /, **options: Any) -> None:
 
     \b
     1. fabricgauge health --learn -w c[1-100] --to health.toml    review the file
-    2. fabricgauge health --script --expect health.toml --for slurm --to health.sh
-    3. HealthCheckProgram=/path/of/health.sh in slurm.conf
+    2. fabricgauge health --script --expect health.toml --for slurm --drain
+       --to health.sh
+    3. HealthCheckProgram=/path/of/health.sh in slurm.conf; its status alone drains no node
 
     Exit status: by --for; plain: 0 passed or warned, 1 failed, 3 nothing decided.
     """
