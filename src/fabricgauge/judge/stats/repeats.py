@@ -6,9 +6,9 @@ for five. See Conover, Practical Nonparametric Statistics, section 3.2.
 """
 
 from collections.abc import Iterable, Sequence
+from statistics import median
 
 import msgspec
-import numpy as np
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
@@ -35,7 +35,7 @@ def combine_estimates(estimates: Sequence[Estimate], apart: bool = True) -> Esti
         return estimates[0]
     confidence = min(estimate.confidence for estimate in estimates)
     return Estimate(
-        value=float(np.median([estimate.value for estimate in estimates])),
+        value=median(estimate.value for estimate in estimates),
         low=min(estimate.low for estimate in estimates),
         high=max(estimate.high for estimate in estimates),
         confidence=confidence or 1.0 - 2.0 ** (1 - len(estimates)),

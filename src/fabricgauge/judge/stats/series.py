@@ -7,9 +7,9 @@ interval is the hull of the launches' intervals: it is wider than it need be, ne
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 
 import msgspec
-import numpy as np
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement
@@ -62,7 +62,7 @@ def find_usable(launch: int, measurements: Iterable[Measurement]) -> Iterator[Ob
 def time_estimate(observed: Sequence[Observation]) -> Estimate:
     """Return the seconds per sample over at least one usable measurement of the same case."""
     return Estimate(
-        value=float(np.median([observation.median_s for observation in observed])),
+        value=median(observation.median_s for observation in observed),
         low=min(min(observation.low_s, observation.median_s) for observation in observed),
         high=max(max(observation.high_s, observation.median_s) for observation in observed),
         confidence=min(observation.confidence for observation in observed),
@@ -77,11 +77,7 @@ def bandwidth_estimate(observed: Sequence[Observation]) -> Estimate:
     payload = [observation.payload_bytes for observation in observed]
     return msgspec.structs.replace(
         time,
-        value=float(
-            np.median(
-                [observation.payload_bytes / observation.median_s for observation in observed]
-            )
-        ),
+        value=median(observation.payload_bytes / observation.median_s for observation in observed),
         low=min(payload) / time.high,
         high=max(payload) / time.low,
     )
@@ -115,7 +111,7 @@ class Point(msgspec.Struct, frozen=True):
         by_launch: dict[int, list[float]] = {}
         for observation in self.observed:
             by_launch.setdefault(observation.launch, []).append(observation.median_s)
-        return tuple(float(np.median(by_launch[launch])) for launch in sorted(by_launch))
+        return tuple(median(by_launch[launch]) for launch in sorted(by_launch))
 
     @property
     def spread(self) -> float:
