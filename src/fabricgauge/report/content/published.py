@@ -76,7 +76,9 @@ def _figure(curve: SuiteCurve, point: SuitePoint) -> str:
 
 
 def _printed(cell: str | float) -> str:
-    """Return a cell as the document prints it, whole numbers with separators."""
+    """Return a cell as the document prints it, large whole numbers with separators."""
     if isinstance(cell, str):
         return cell
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:g}"
+    if isinstance(cell, int):  # a year has no separator
+        return f"{cell:,}" if abs(cell) >= 10_000 else str(cell)
+    return f"{cell:g}"
