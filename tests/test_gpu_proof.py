@@ -1,0 +1,260 @@
+"""The proof on a GPU: damaged parts, figures, the report, and the programs of a rehearsal."""
+
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gpu_proof.bench import Bench, Result
+from gpu_proof.curves import (
+    compare_figures,
+    gather,
+    ratios,
+    read_copies,
+    read_engine,
+    read_pingpong,
+)
+from gpu_proof.nccl_code import keep_architectures
+from gpu_proof.parts import unpack, write_parts
+from gpu_proof.report import write_report
+from gpu_proof.steps import STEPS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fabricgauge.logs.readers.suites import read
+from fabricgauge.model.suite import SuiteCurve
+
+ROOT = Path(__file__).parents[1]
+PROGRAMS = ROOT / "scripts" / "gpu_proof" / "programs"
+STAND_IN = ROOT / "engine" / "tests" / "stand_in_cuda.c"
+MOST = 512 << 10
+
+
+def packed(tmp: Path, sizes: dict[str, int]) -> tuple[dict[str, bytes], list[Path]]:
+    contents, items = {}, []
+    (tmp / "items").mkdir()
+    for name, size in sizes.items():
+        contents[name] = random.Random(name).randbytes(size)  # noqa: S311
+        items.append(tmp / "items" / name)
+        items[-1].write_bytes(contents[name])
+    return contents, write_parts(items, tmp / "parts", MOST)
+
+
+SIZES = {"site": 300_000, "mpi": 1_100_000, "engine": 1000, "nothing": 0}
+
+
+def test_parts_are_no_larger_than_asked_and_give_the_items_back(tmp_path: Path) -> None:
+    contents, parts = packed(tmp_path, SIZES)
+    assert len(parts) >= 3
+    assert all(part.stat().st_size <= MOST for part in parts)
+    found = unpack(tmp_path / "parts", tmp_path / "out")
+    assert {name: path.read_bytes() for name, path in found.items.items()} == contents
+    assert (found.problems, found.missing) == ((), {})
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_no_damage_gives_other_bytes_and_each_lost_item_is_named(data: st.DataObject) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as name:
+        tmp = Path(name)
+        contents, parts = packed(tmp, SIZES)
+        part = data.draw(st.sampled_from(parts))
+        whole = part.read_bytes()
+        match data.draw(st.sampled_from(["remove", "cut", "change"])):
+            case "remove":
+                part.unlink()
+            case "cut":
+                part.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
+            case _:
+                at = data.draw(st.integers(0, len(whole) - 1))
+                part.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        found = unpack(tmp / "parts", tmp / "out")
+        assert all(path.read_bytes() == contents[item] for item, path in found.items.items())
+        assert found.items.keys() | found.missing.keys() == contents.keys()
+        lost = contents.keys() - found.items.keys()
+        assert lost <= found.missing.keys()
+        assert all(item in found.missing[item] for item in lost)
+
+
+def test_a_missing_part_is_named(tmp_path: Path) -> None:
+    _, parts = packed(tmp_path, SIZES)
+    parts[1].unlink()
+    found = unpack(tmp_path / "parts", tmp_path / "out")
+    assert found.problems == (f"{parts[1].name} is missing",)
+    assert "mpi" in found.missing
+
+
+def test_a_folder_without_parts_says_how_to_make_them(tmp_path: Path) -> None:
+    found = unpack(tmp_path, tmp_path / "out")
+    assert "gpu-proof pack" in found.problems[0]
+
+
+def proof(tmp_path: Path, *words: str) -> tuple[int, str]:
+    argv = [
+        sys.executable, str(ROOT / "scripts" / "gpu-proof"), "run", "--parts", str(tmp_path),
+        "--work", str(tmp_path / "work"), "--output", str(tmp_path / "out"), *words,
+    ]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return done.returncode, (tmp_path / "out" / "report.md").read_text()
+
+
+@pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="this machine has a GPU")
+def test_without_parts_and_driver_the_proof_ends_with_a_report_that_says_so(tmp_path: Path) -> None:
+    status, report = proof(tmp_path, "--only", "machine,cuda,nccl,gauge")
+    assert status == 3
+    assert report.startswith("# No proof: no GPU was measured")
+    assert "there is no NVIDIA driver" in report
+    assert "no part holds site" in report
+    assert (tmp_path / "out" / "raw.tar.xz").stat().st_size > 100
+
+
+def test_a_rehearsal_is_labelled_as_one(tmp_path: Path) -> None:
+    bench = Bench(ROOT, tmp_path, tmp_path, {}, {}, True, 0.0, driver="stand-in, host memory")
+    report = tmp_path / "report.md"
+    results = [(STEPS[0], Result("done", "a | b"))]
+    write_report(report, bench, results, ["part-1.tar is missing"], "", 1.0, "now")
+    text = report.read_text()
+    assert text.startswith("# REHEARSAL")
+    assert "No figure below is a GPU's" in text.replace("\n", " ")
+    assert "part-1.tar is missing" in text
+    assert "a \\| b" in text
+
+
+def case(pattern: str, size: int, window: int, median_s: float, **more: object) -> str:
+    return json.dumps({
+        "record": "case", "case": f"{pattern}/{size}", "pattern": pattern, "message_bytes": size,
+        "window": window, "status": "ok", "reason": "", "times": {"median_s": median_s},
+        "data_check": {"ok": True, "detail": "", "samples": 1},
+        "memory": [{"rank": 0, "kind": "cuda", "device": "GPU"}], **more,
+    })  # fmt: skip
+
+
+def test_figures_of_the_engine_and_of_the_ping_pong_are_compared() -> None:
+    bad = {"ok": False, "detail": "byte 7", "samples": 1}
+    text = "\n".join([
+        "UCX noise", json.dumps({"record": "placement", "copies": [
+            {"bytes": 1000, "to_device_s": 1e-6, "to_host_s": 2e-6}]}),
+        case("latency", 8, 1, 2e-6), case("bandwidth", 1000, 16, 1e-6),
+        case("latency", 64, 1, 1e-6, status="failed", reason="no room"),
+        case("latency", 128, 1, 1e-6, data_check=bad), '{"record":"footer"}', "{broken",
+    ])  # fmt: skip
+    output = read_engine(text)
+    assert output.figures["latency", 8] == pytest.approx(2.0)
+    assert output.figures["bandwidth", 1000] == pytest.approx(16000)
+    assert output.copies == {1000: (1.0, 2.0)}
+    assert [line.split(":")[0] for line in output.failures] == ["latency/64", "latency/128"]
+    figures, different = read_pingpong("# head\n8 1.0 4.0 16 same\n1000 5.0 8000 16 DIFFERENT\n")
+    assert different == ("pingpong: 1000 bytes arrived different",)
+    mine, others = gather([output.figures]), gather([figures])
+    assert sorted(ratios(mine, others)) == pytest.approx([2.0, 2.0])
+    assert any("| 2.000 |" in line for line in compare_figures(mine, others, "ping-pong"))
+    assert read_copies("# GPU\n8 1.5 2.5\nbroken\n") == {8: (1.5, 2.5)}
+
+
+def entry(architecture: int, payload: bytes) -> bytes:
+    head = struct.pack("<HHIQ12xI", 2, 0, 64, len(payload), architecture)
+    return head + bytes(64 - len(head)) + payload
+
+
+def test_only_code_of_the_chosen_generations_is_kept_in_its_place() -> None:
+    body = entry(80, b"A" * 40) + entry(90, b"H" * 48)
+    library = b"ELF....." + struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body + b"tail"
+    kept, sizes = keep_architectures(library, frozenset({90}))
+    assert sizes == {80: 40, 90: 48}
+    assert len(kept) == len(library)
+    assert b"A" * 8 not in kept and b"H" * 48 in kept and kept.endswith(b"tail")
+    assert keep_architectures(library, frozenset({80, 90}))[0] == library
+    assert keep_architectures(library[:50], frozenset())[0] == library[:50]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs without MPI, and the stand-ins for the driver and NCCL."""
+    folder = tmp_path_factory.mktemp("built")
+    strict = ["-O0", "-Wall", "-Wextra", "-Werror"]
+    for source, name in (
+        (STAND_IN, "libcuda.so.1"),
+        (PROGRAMS / "stand_in_nccl.c", "libnccl.so.2"),
+    ):
+        argv = ["cc", *strict, "-shared", "-fPIC", str(source), "-o", str(folder / name)]
+        subprocess.run(argv, check=True)
+    for name in ("copies", "collectives"):
+        argv = ["c++", *strict, "-std=c++17", str(PROGRAMS / f"{name}.cpp"), "-ldl"]
+        subprocess.run([*argv, "-o", str(folder / name)], check=True)
+    return folder
+
+
+def started(built: Path, *argv: str, **more: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "LD_LIBRARY_PATH": str(built), "PROOF_NCCL": str(built / "libnccl.so.2")}
+    return subprocess.run(
+        [str(built / argv[0]), *argv[1:]], capture_output=True, text=True, check=False,
+        env={**env, **more}, stdin=subprocess.DEVNULL, timeout=60,
+    )  # fmt: skip
+
+
+@pytest.mark.engine
+def test_copies_have_the_rate_that_was_planted(built: Path) -> None:
+    done = started(built, "copies", "0.02", "1000000", GPU_PLANTED_COPY_RATE="1e9")
+    ((there, back),) = read_copies(done.stdout).values()
+    assert min(there, back) >= 1000 and max(there, back) < 20_000, done.stdout
+
+
+@pytest.mark.engine
+def test_collectives_print_a_log_that_our_reader_reads(built: Path) -> None:
+    done = started(built, "collectives", "1", "all_reduce", "0.01", "8", "65536")
+    curves = [one for one in read([done.stdout.encode()], "log") if isinstance(one, SuiteCurve)]
+    assert {curve.benchmark for curve in curves} == {"all_reduce_perf"}
+    assert {curve.ranks for curve in curves} == {1}
+    assert not any(curve.failures or curve.cut_off for curve in curves)
+
+
+@pytest.mark.engine
+def test_collectives_count_wrong_elements(built: Path) -> None:
+    done = started(built, "collectives", "1", "all_reduce", "0.01", "65536",
+                   GPU_PLANTED_FAULT="corrupted")  # fmt: skip
+    assert "# Out of bounds values : 1 FAILED" in done.stdout
+
+
+@pytest.mark.engine
+def test_a_refusal_of_nccl_is_printed_in_its_words(built: Path) -> None:
+    done = started(built, "collectives", "2", "all_reduce", "0.01", "8")
+    assert done.returncode == 3
+    assert "Test NCCL failure" in done.stdout and "invalid usage" in done.stdout
+
+
+@pytest.mark.engine
+def test_a_program_without_a_driver_says_so_in_one_sentence(built: Path) -> None:
+    done = started(built, "copies", "0.01", "8", LD_LIBRARY_PATH="")
+    assert done.returncode == 69
+    assert done.stderr.count("\n") == 1 and "libcuda.so.1" in done.stderr
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize(("fault", "word"), [("", "same"), ("corrupted", "DIFFERENT")])
+def test_the_ping_pong_finds_a_byte_that_changed(built: Path, fault: str, word: str) -> None:
+    wrapper = Path("/usr/bin/mpicxx.openmpi")
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed")
+    program = built / "pingpong"
+    argv = [str(wrapper), "-std=c++17", str(PROGRAMS / "pingpong.cpp"), "-ldl", "-o", str(program)]
+    subprocess.run(argv, check=True)
+    env = {
+        **os.environ, "LD_LIBRARY_PATH": str(built), "GPU_PLANTED_FAULT": fault,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+    }  # fmt: skip
+    start = ["mpirun.openmpi", "--oversubscribe", "-np", "2", str(program), "cuda,host", "0.005"]
+    if fault:
+        start[-2] = "host,cuda"
+    done = subprocess.run([*start, "0", "5000"], capture_output=True, text=True, env=env,
+                          check=False, timeout=100)  # fmt: skip
+    figures, different = read_pingpong(done.stdout)
+    assert set(figures) == {("latency", 0), ("latency", 5000), ("bandwidth", 5000)}, done.stderr
+    assert bool(different) is bool(fault) and word in done.stdout
