@@ -121,7 +121,7 @@ def test_learned_thresholds_reach_the_verdict_with_their_origin(
     root = tmp_path / "runs"
     for number in range(6):
         path = copy_recorded(root, "healthy")
-        path.rename(path.with_name(f"2026112{number}T151532Z-fbfd74"))
+        path.rename(path.with_name(f"2026111{number}T151532Z-fbfd74"))
     file = tmp_path / "learned.toml"
     call(root, "learn", "--chance", "0.1", "--to", str(file), expect=0)
     monkeypatch.setenv(settings.SITE_FILE_VARIABLE, str(file))

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from fabricgauge.features.history.values import Group, History, Part, RunRow, SeriesKey, Share
 
@@ -148,17 +149,26 @@ def _read_groups(
         if not rows or not columns:
             continue
         row = runs[position]
-        shape = len(texts.read(places)), len(texts.read(sizes))
-        values = np.frombuffer(figures, dtype="<f4").reshape(shape)
-        widths = np.frombuffer(halves, dtype="<f2").reshape(shape)
+        count = len(texts.read(sizes))
         for column in columns:
             key = SeriesKey(row.place, network, part, pattern, variant, tool, row.mpi,
                             texts.read(sizes)[column])  # fmt: skip
-            builder = builders.setdefault(key, _Builder())
-            builder.add(position, places, texts.read(places), rows, values[:, column],
-                        widths[:, column])  # fmt: skip
+            builder = builders.get(key) or builders.setdefault(key, _Builder())
+            entry = (
+                _column(figures, "<f4", rows, column, count),
+                _column(halves, "<f2", rows, column, count),
+            )
+            builder.add(position, places, texts.read(places), rows, *entry)
     for key in sorted(builders):
         yield from builders[key].build(key)
+
+
+def _column(blob: bytes, kind: str, rows: list[int], column: int, count: int) -> Any:
+    """Return one column of a table of ``count`` columns; a single row is read by itself."""
+    if len(rows) == 1:
+        place = rows[0] * count + column
+        return np.frombuffer(blob, kind, 1, place * np.dtype(kind).itemsize)
+    return np.frombuffer(blob, kind).reshape(-1, count)[rows, column]
 
 
 def _choose_sizes(wanted: Collection[int], sizes: list[int], pattern: str) -> list[int]:
@@ -187,7 +197,7 @@ class _Builder:
             names = [tuple(places[row]) for row in rows]
             columns = [self._columns.setdefault(name, len(self._columns)) for name in names]
             self._placed[cell] = np.array(columns, dtype=np.int64)
-        entry = (self._placed[cell], values[rows], widths[rows])
+        entry = (self._placed[cell], values, widths)
         self._entries.setdefault(run, []).append(entry)
 
     def build(self, key: SeriesKey) -> Iterator[Group]:
@@ -250,10 +260,21 @@ def split_common(group: Group) -> tuple[Group, Group] | None:
     counts = np.isfinite(group.values).sum(axis=1)
     if not len(counts) or np.median(counts) < FEWEST_PLACES:
         return None
-    level = np.nanmedian(np.where(counts[:, None] > 0, group.values, 1.0), axis=1)
-    spread = np.nanmedian(group.halves, axis=1) if np.isfinite(group.halves).any() else level * 0
+    level = median_over_places(group.values)
+    spread = median_over_places(group.halves)
     key = msgspec.structs.replace(group.key, part="all")
     common = Group(key, ((),), group.runs, level[:, None].astype(np.float32),
                    np.asarray(spread, dtype=np.float32)[:, None])  # fmt: skip
     shares = msgspec.structs.replace(group, values=group.values / level[:, None])
     return common, shares
+
+
+def median_over_places(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the median of each run's figures; NaN for a run without one."""
+    ordered = np.sort(values, axis=1)  # NaN comes last
+    counts = np.isfinite(ordered).sum(axis=1)
+    rows = np.arange(len(ordered))
+    low = ordered[rows, np.maximum(counts - 1, 0) // 2]
+    high = ordered[rows, np.minimum(counts // 2, ordered.shape[1] - 1)]
+    middle: NDArray[np.float32] = np.where(counts > 0, (low + high) / 2, np.float32(np.nan))
+    return middle
