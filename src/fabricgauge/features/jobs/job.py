@@ -163,7 +163,8 @@ class JobWriter(msgspec.Struct, frozen=True):
         )
 
 
-#: Names of launchers that a carried job looks for, those that belong to one MPI first.
+#: Names of launchers that a carried job looks for, those that belong to one MPI first. A launcher
+#: named only ``mpiexec`` may belong to another MPI, so the head's is used at its own path alone.
 LAUNCHER_NAMES: dict[str, tuple[str, ...]] = {
     "mpich": ("mpiexec.hydra", "mpiexec.mpich"),
     "intelmpi": ("mpiexec.hydra",),

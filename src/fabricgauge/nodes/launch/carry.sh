@@ -82,12 +82,14 @@ put() {
     printf 'have %s\n' "$folder/$name"
 }
 
-# put_and_link SHA256 BASE NAME LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes a
-# link to the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted.
+# put_and_link SHA256 BASE NAME PLACE LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes
+# a link to the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted.
+# PLACE is the job's working directory, which launchers want on each node.
 put_and_link() {
     put "$1" "$2" "$3" archive
-    at=$4
-    shift 4
+    mkdir -p -- "$4"
+    at=$5
+    shift 5
     wanted=$1
     mkdir -p -- "$folder/lib"
     for soname; do
@@ -111,6 +113,12 @@ drop() {
     done
     rmdir -- "$base" 2>/dev/null
     return 0
+}
+
+# drop_and_leave BASE DIGEST PLACE: drop, and remove a working directory that holds nothing.
+drop_and_leave() {
+    rmdir -- "$3" 2>/dev/null
+    drop "$1" "$2"
 }
 
 # ask SHA256 LIBRARY-SHA256 LIBRARY HELPER FILE...: which files are the program, and which MPI is here.

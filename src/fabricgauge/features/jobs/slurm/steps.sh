@@ -45,14 +45,21 @@ enter_run() {
     exit 1
 }
 
-# find_mpiexec: the MPI's launcher on this node: the first of $launchers, in PATH or a usual place.
+# find_mpiexec: the MPI's launcher on this node: the first of $launchers: a path, or a name in PATH or
+# in a usual place.
 # shellcheck disable=SC2154  # a carried job sets $launchers
 find_mpiexec() {
     for name in $launchers; do
-        for mpiexec in "$(command -v "${name##*/}")" "$name" /usr/lib64/mpich/bin/"${name##*/}" \
-            /usr/lib64/openmpi/bin/"${name##*/}" /usr/lib64/mpi/gcc/*/bin/"${name##*/}" \
-            /usr/mpi/gcc/*/bin/"${name##*/}" /opt/hpcx/ompi/bin/"${name##*/}" \
-            /opt/intel/oneapi/mpi/latest/bin/"${name##*/}"; do
+        case $name in
+        */*) set -- "$name" ;;
+        *)
+            set -- "$(command -v "$name")" /usr/lib64/mpich/bin/"$name" \
+                /usr/lib64/openmpi/bin/"$name" /usr/lib64/mpi/gcc/*/bin/"$name" \
+                /usr/mpi/gcc/*/bin/"$name" /opt/hpcx/ompi/bin/"$name" \
+                /opt/intel/oneapi/mpi/latest/bin/"$name"
+            ;;
+        esac
+        for mpiexec; do
             [ -x "$mpiexec" ] && return
         done
     done
@@ -66,15 +73,15 @@ spread_programs() {
     # shellcheck disable=SC2086  # several names
     timeout --kill-after=10 120 srun --label --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh put_and_link \
-        "$programs_digest" "$base" "$mark" "$library" $sonames <programs.tar.gz \
+        "$programs_digest" "$base" "$mark" "$base/$identity" "$library" $sonames <programs.tar.gz \
         >"$here/carried" 2>"$here/carried.err"
 }
 
 # drop_programs: remove them from the nodes, and pack the results if no other folder has them.
 drop_programs() {
     timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
-        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop "$base" \
-        "$(printf '%.16s' "$programs_digest")" >/dev/null 2>&1
+        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop_and_leave "$base" \
+        "$(printf '%.16s' "$programs_digest")" "$base/$identity" >/dev/null 2>&1
     rm -f files.tar.gz programs.tar.gz
 }
 
