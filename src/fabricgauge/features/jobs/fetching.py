@@ -26,7 +26,7 @@ _MEMBER = re.compile(
     r"(?:raw(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,100}){2,3}|job-[0-9]+/out-[0-9]+\.txt)"
 )
 
-#: What the node runs: $1 is the folder. After the answer has been printed the folder is removed.
+#: The node runs this script; $1 is the folder, which it removes after it has printed the answer.
 _SCRIPT = """
 if [ ! -d "$1" ] || [ -L "$1" ] || [ ! -O "$1" ]; then
     echo "no results in $1 on $(hostname)" >&2

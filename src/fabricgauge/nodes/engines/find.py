@@ -47,7 +47,7 @@ USUAL_FOLDERS = (
     "/opt/openmpi/bin", "/opt/mpich/bin",
 )  # fmt: skip
 
-#: What a launcher's --version prints. Observed with Open MPI 4.1 and 5.0, MPICH 4.0 and 5.0, Intel
+#: Output of a launcher's --version. Observed with Open MPI 4.1 and 5.0, MPICH 4.0 and 5.0, Intel
 #: MPI 2021.18.
 LAUNCHER_SIGNS: tuple[tuple[MpiKind, re.Pattern[str]], ...] = (
     ("openmpi", re.compile(r"Open MPI\)? v?(\d[\w.]*)")),

@@ -64,7 +64,7 @@ class Script(msgspec.Struct, frozen=True):
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """What a job brings along: its own files, and an archive of its programs.
+    """Hold the files of a job and an archive of the programs that it brings along.
 
     On each node the programs are unpacked below ``base``, in a folder named after the digest of
     their archive; ``mark`` is an empty file there. ``sonames`` are names of the MPI's library, the
