@@ -29,8 +29,8 @@ from fabricgauge.nodes.launch.carrying import (
     usual_bases,
 )
 
-#: Programs beside ``mpiexec`` that an MPI's launcher starts on each node: Hydra's proxy; the daemons
-#: of Open MPI 4 (ORTE) and 5 (PRRTE).
+#: Programs beside ``mpiexec`` that an MPI's launcher starts on each node: Hydra's proxy; the
+#: daemons of Open MPI 4 (ORTE) and 5 (PRRTE).
 HELPERS = {
     "mpich": ("hydra_pmi_proxy",),
     "intelmpi": ("hydra_bstrap_proxy", "hydra_pmi_proxy"),
