@@ -56,7 +56,7 @@ def test_parts_are_no_larger_than_asked_and_give_the_items_back(tmp_path: Path) 
     assert (found.problems, found.missing) == ((), {})
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.data())
 def test_no_damage_gives_other_bytes_and_each_lost_item_is_named(data: st.DataObject) -> None:
     import tempfile

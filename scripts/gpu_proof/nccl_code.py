@@ -27,13 +27,13 @@ def keep_architectures(library: bytes, wanted: frozenset[int]) -> tuple[bytes, d
             continue
         entry = place + header
         while entry + 64 <= end:
-            own, payload = struct.unpack_from("<IQ", library, entry + 4)
+            header_size, payload = struct.unpack_from("<IQ", library, entry + 4)
             architecture = struct.unpack_from("<I", library, entry + 28)[0]
-            if not 32 <= own <= 4096 or entry + own + payload > end:
+            if not 32 <= header_size <= 4096 or entry + header_size + payload > end:
                 break
             sizes[architecture] = sizes.get(architecture, 0) + payload
             if architecture not in wanted:
-                data[entry + own : entry + own + payload] = bytes(payload)
-            entry += own + payload
+                data[entry + header_size : entry + header_size + payload] = bytes(payload)
+            entry += header_size + payload
         place = library.find(_MAGIC, end)
     return bytes(data), sizes

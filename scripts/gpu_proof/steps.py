@@ -111,8 +111,8 @@ def run_pingpong(
 def engine_words(completed: Completed) -> str:
     """Return the engine's own sentence in what it wrote, else the last line."""
     lines = completed.stderr.splitlines()
-    found = [line for line in lines if "fabricgauge-engine: " in line]
-    return found[0].strip()[:400] if found else completed.last_words
+    sentences = [line for line in lines if "fabricgauge-engine: " in line]
+    return sentences[0].strip()[:400] if sentences else completed.last_words
 
 
 # ------------------------------------------------------------------ the steps
@@ -365,10 +365,10 @@ for size in map(int, sys.argv[1:]):
 
 def _other_copies(bench: Bench) -> Iterator[str]:
     """Yield what nvbandwidth and PyTorch, if this machine has them, say of the same copies."""
-    found = shutil.which("nvbandwidth")
-    if found:
+    program = shutil.which("nvbandwidth")
+    if program:
         tests = ["host_to_device_memcpy_ce", "device_to_host_memcpy_ce"]
-        completed = bench.execute("nvbandwidth", [found, "-t", *tests], limit_s=60.0)
+        completed = bench.execute("nvbandwidth", [program, "-t", *tests], limit_s=60.0)
         sums = [line.strip() for line in completed.stdout.splitlines() if line.startswith("SUM")]
         yield f"- nvbandwidth: {'; '.join(sums) or completed.last_words}"
     else:
@@ -460,13 +460,13 @@ def run_nccl(bench: Bench) -> Result:
         ended = completed.exit_status == 0 and rows
         good += bool(ended)
         stuck = stuck or (ranks == 2 and not ended)
-        said = rows[-1] if ended else next(
+        last_row = rows[-1] if ended else next(
             (line for line in completed.stdout.splitlines() if "Test NCCL failure" in line),
             completed.last_words,
         )  # fmt: skip
         lines.append(
             f"| {ranks}{' (same host)' if more else ''} | {name} |"
-            f" `{' '.join(said.split())[:150]}` |"
+            f" `{' '.join(last_row.split())[:150]}` |"
         )
         if not good and len(lines) > 6:
             break  # nothing works: the other collectives would say the same
@@ -499,8 +499,8 @@ def read_by_gauge(bench: Bench) -> Result:
     for verb in ("discover", "doctor"):
         completed = gauge(bench, f"gauge-{verb}", verb, "--launcher", "local", "-w", host)
         words = [line.strip() for line in completed.stdout.splitlines() if "gpu" in line.lower()]
-        said = "; ".join(words[:6]) or completed.last_words
-        lines.append(f"- {verb}: exit status {completed.exit_status}; {said}")
+        summary = "; ".join(words[:6]) or completed.last_words
+        lines.append(f"- {verb}: exit status {completed.exit_status}; {summary}")
     logs = sorted((bench.raw / "nccl").glob("*")) if (bench.raw / "nccl").is_dir() else []
     logs = [path for path in logs if path.stat().st_size]
     if logs:
