@@ -8,8 +8,9 @@ from fabricgauge.model.features import FEATURES
 
 #: Verbs in the order of the page; those of other features follow.
 _ORDER = (
-    "check", "demo", "submit", "collect", "import", "compare", "profile", "scale", "path", "runs",
-    "report", "explain", "discover", "doctor", "health", "configure", "lab", "engine", "help",
+    "check", "demo", "submit", "collect", "import", "references", "compare", "profile", "scale",
+    "path", "runs", "report", "history", "explain", "discover", "doctor", "health", "configure",
+    "lab", "engine", "help",
 )  # fmt: skip
 
 # fmt: off

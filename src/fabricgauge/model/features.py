@@ -109,7 +109,7 @@ FEATURES: tuple[Feature, ...] = (
         verbs={
             "demo": (
                 "demo.verb:demo",
-                "Show on a virtual network: a PASS, a fault, the FAIL that names it.",
+                "On a virtual network: a PASS, a fault, the FAIL that names it.",
             )
         },
     ),
