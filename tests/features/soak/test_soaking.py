@@ -124,7 +124,7 @@ def test_a_stopped_rank_comes_before_the_direction_to_it() -> None:
 def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
     """Load may make dips; it stops no message."""
     program = Path(sys.executable).with_name("fabricgauge")
-    words = ("check", "--lab", "--soak", "4s", "-q", "--format", "json", "-o", str(tmp_path))
+    words = ("check", "--lab", "--soak", "2s", "-q", "--format", "json", "-o", str(tmp_path))
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1, 3), done.stderr
     report = json.loads(done.stdout)

@@ -54,7 +54,7 @@ _NODES = "nodes"
 
 
 class _Site:
-    """What all pages share: the history, links to reports, and templates."""
+    """Hold the parts of all pages: the history, links to reports, and templates."""
 
     def __init__(self, history: History, folder: Path, least: float) -> None:
         self.history, self.folder, self.least = history, folder, least

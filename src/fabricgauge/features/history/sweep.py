@@ -153,7 +153,7 @@ def run_sweep(
 
 
 class NodeQueue(Protocol):
-    """What a sweep needs to know of the others who use the nodes, and how a pair is measured."""
+    """Know the jobs of others on the nodes, and the command that measures a pair."""
 
     longest_s: float
 

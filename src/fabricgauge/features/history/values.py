@@ -64,7 +64,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class SeriesKey(msgspec.Struct, frozen=True, order=True):
-    """What makes figures comparable over time. ``mpi`` is its kind, without the version."""
+    """Identify figures that are comparable over time. ``mpi`` is its kind, without the version."""
 
     place: str
     network: str

@@ -8,7 +8,7 @@ SlowMessage = tuple[float, float, float, float]
 
 
 class SoakRecord(msgspec.Struct, frozen=True, tag_field="record", tag="soak"):
-    """What a rank saw in one interval; times are in seconds.
+    """Hold the messages of a rank in one interval; times are in seconds.
 
     ``usual_s`` is the median of the last intervals, 0 in the first. ``slow`` lists at most 64 of
     the ``slow_messages``. ``waiting_s`` is how long the message under way has taken so far,

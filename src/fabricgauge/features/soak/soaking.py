@@ -66,7 +66,7 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
 
     @property
     def causes(self) -> tuple[Stuck, ...]:
-        """What was stuck, ranks first: nothing can come through to a rank that is."""
+        """Return stuck ranks, then directions: nothing comes through to a stuck rank."""
         return tuple(sorted(self.stuck, key=lambda item: (not item.state, bool(item.target))))
 
     @property

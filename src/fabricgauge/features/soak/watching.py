@@ -61,7 +61,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 
 class Direction(msgspec.Struct):
-    """What is known of one direction, within ``MOST_DIPS`` and ``MOST_POINTS``."""
+    """Hold the messages and dips of a direction, within ``MOST_DIPS`` and ``MOST_POINTS``."""
 
     origin: str
     target: str
