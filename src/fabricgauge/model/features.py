@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-#: What the core asks a feature for:
+#: Roles that the core asks a feature for:
 #: simulator: ``simulation``, ``simulated_engine``, ``simulated_fabric``, ``prepared``
 #: machines: ``start(state, nodes, notify)`` starts the virtual machines of a lab
 #: scheduler: ``require``, ``write_files``, ``start_all`` and actions on daemons of a lab's Slurm

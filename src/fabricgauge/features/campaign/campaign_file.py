@@ -21,14 +21,14 @@ Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,39}\Z")]
 
 
 class LeftOut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the document has and the campaign lacks, with the reason."""
+    """Name a thing that the document has and the campaign lacks, with the reason."""
 
     what: str
     why: str
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One part of the page: what is measured, and the references beside it.
+    """Describe one part of the page: its measurements, and the references beside it.
 
     ``patterns``, ``sizes``, ``tool``, ``transport``, ``ppn``, ``launches`` and ``profile`` are
     words of ``check``'s options; ``vary`` are those of ``compare --vary``, which measures all
@@ -64,7 +64,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Campaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A campaign as its file has it; ``document`` names the source whose pages it follows."""
+    """Hold a campaign as its file has it; ``document`` names the source whose pages it follows."""
 
     format: str
     version: int

@@ -37,7 +37,7 @@ MOST_PICTURES = 12
 
 
 class MeasuredPart(msgspec.Struct, frozen=True):
-    """A part with its result: the judged run or the sweep, None without one, and its references.
+    """Hold a part with its result and its references: a judged run, a sweep, or neither.
 
     ``further`` are blocks of another feature, such as a prediction.
     """
@@ -51,7 +51,7 @@ class MeasuredPart(msgspec.Struct, frozen=True):
 
 
 class MeasuredCampaign(msgspec.Struct, frozen=True):
-    """A campaign's result with everything that its page shows."""
+    """Hold a campaign's result with everything that its page shows."""
 
     result: CampaignResult
     parts: tuple[MeasuredPart, ...]

@@ -12,7 +12,7 @@ RESULT_FORMAT, RESULT_VERSION = "fabricgauge-campaign-result", "1.0"
 
 
 class PartResult(msgspec.Struct, frozen=True):
-    """What became of one part.
+    """Hold the outcome of one part.
 
     ``folder`` is its run below the campaign's directory, empty without one; ``outcome`` and
     ``headline`` are the run's. ``left_out`` is the reason why nothing was measured.
@@ -27,7 +27,7 @@ class PartResult(msgspec.Struct, frozen=True):
 
 
 class CampaignResult(msgspec.Struct, frozen=True):
-    """A campaign with the results so far, in the order of its parts."""
+    """Hold a campaign with the results so far, in the order of its parts."""
 
     format: str
     version: str
