@@ -1,4 +1,4 @@
-"""What nodes say of themselves → findings with evidence and a remedy. ``checks/`` is pure.
+"""Answers of the nodes → findings with evidence and a remedy. ``checks/`` is pure.
 
 Comes in: the nodes' answers (``survey.py`` asks them or reads a bundle) and what nodes can do to
 each other (``doctor.py``). Goes out: a ``Diagnosis`` (``model/finding.py``).

@@ -1,4 +1,4 @@
-"""What each feature adds to the gauge. A feature is loaded when it is used.
+"""The rows of the features: verbs, roles and reports of each. A feature is loaded when it is used.
 
 A row names modules and objects below ``fabricgauge.features`` as "module" or "module:object". The
 core asks for a role here and imports no feature; a feature imports the core and no other feature.

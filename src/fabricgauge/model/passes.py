@@ -59,7 +59,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 class SampledRound(_OfArrays, frozen=True, eq=False):
-    """What the pairs of one round had at the same time: parallel arrays, as in ``PairPass``."""
+    """Figures of the pairs of one round: parallel arrays, as in ``PairPass``."""
 
     number: int
     origins: "I32"

@@ -1,4 +1,4 @@
-"""What nodes should have: classes of like nodes, as a file for review; pure.
+"""Expectations of nodes: classes of like nodes, as a file for review; pure.
 
 version = 1
 [severity]                   # optional: another severity for a check

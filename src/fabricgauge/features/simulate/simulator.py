@@ -1,4 +1,4 @@
-"""What the main job needs of the simulator."""
+"""The simulator's part of the main job."""
 
 from fabricgauge.features.simulate.engine import simulated_engine
 from fabricgauge.features.simulate.platform import simulated_fabric

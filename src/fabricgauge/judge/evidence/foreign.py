@@ -102,7 +102,7 @@ def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing |
 
 
 class _CaseTraffic:
-    """What the own messages of a case took of the nodes' links."""
+    """The share of the nodes' links that a case's messages took."""
 
     def __init__(self, launch: Launch, case: Measurement) -> None:
         self._case = case
