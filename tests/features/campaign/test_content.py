@@ -19,6 +19,7 @@ from fabricgauge.features.campaign.results import (
     part_outcome,
 )
 from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
@@ -99,3 +100,29 @@ def test_a_part_without_a_stream_is_not_undecided_for_that_alone() -> None:
     assert part_outcome(undecided) is not Outcome.INCONCLUSIVE
     failed = msgspec.structs.replace(undecided, overall=Outcome.FAIL)
     assert part_outcome(failed) is Outcome.FAIL
+
+
+def test_a_campaign_whose_rates_were_never_judged_does_not_pass(
+    measured: MeasuredCampaign,
+) -> None:
+    sound = sample.judged(verdicts=sample_verdicts.passing(("c1", "c2")))
+    about = msgspec.structs.replace(sound.verdicts[0].about, kind="network")
+    open_rate = msgspec.structs.replace(
+        sound.verdicts[0], rule="fraction", outcome=Outcome.INCONCLUSIVE, about=about
+    )
+    path = msgspec.structs.replace(sound.verdicts[0], rule="path", outcome=Outcome.PASS)
+    undecided = msgspec.structs.replace(
+        sound, overall=Outcome.INCONCLUSIVE, verdicts=(path, open_rate)
+    )
+    parts = measured.parts[:2]
+
+    def outcome(*runs: Judged) -> Outcome:
+        with_runs = (
+            msgspec.structs.replace(part, judged=run)
+            for part, run in zip(parts, runs, strict=False)
+        )
+        return msgspec.structs.replace(measured, parts=tuple(with_runs)).outcome
+
+    passed = msgspec.structs.replace(undecided, overall=Outcome.PASS, verdicts=(path,))
+    assert outcome(undecided) is Outcome.INCONCLUSIVE
+    assert outcome(undecided, passed) is Outcome.PASS

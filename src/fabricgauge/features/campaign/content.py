@@ -58,9 +58,15 @@ class MeasuredCampaign(msgspec.Struct, frozen=True):
 
     @property
     def outcome(self) -> Outcome:
-        """Return the worst outcome of the judged parts; a sweep only compares."""
-        outcomes = [part_outcome(part.judged) for part in self.parts if part.judged is not None]
-        return min(outcomes, key=_severity, default=Outcome.INCONCLUSIVE)
+        """Return the worst outcome of the judged parts; a sweep only compares.
+
+        A campaign passes only if the rate of at least one part was judged.
+        """
+        judged_parts = [part.judged for part in self.parts if part.judged is not None]
+        outcomes = [part_outcome(judged) for judged in judged_parts]
+        if all(judged.overall is Outcome.INCONCLUSIVE for judged in judged_parts):
+            outcomes.append(Outcome.INCONCLUSIVE)
+        return min(outcomes, key=_severity)
 
 
 #: The worst outcome first, as the exit status counts them.
