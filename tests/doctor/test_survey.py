@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 from benchmarks.synthetic_bundle import ODDITIES, answer, written
 
+from fabricgauge.doctor.doctor import diagnose_bundle
 from fabricgauge.doctor.survey import conclude_survey, read_bundle, survey_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.report.content.inventory import port as describe_port
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -173,3 +176,78 @@ def test_the_keys_of_one_nodes_printout_are_not_taken_for_nodes(
     inventories = read_bundle(tmp_path).inventories
     assert [one.name for one in inventories] == ["c1", "c2"]
     assert all(one.adapters or one.stacks for one in inventories)
+
+
+def write_opainfo(directory: Path, nodes: int, edits: dict[int, dict[str, str]]) -> None:
+    """Write the printout of an active port for each node, with some nodes' text replaced."""
+    active = (FIXTURES / "opainfo" / "10.11--active.out").read_text()
+    for number in range(1, nodes + 1):
+        text = active.replace("0x00000005", f"0x0000000{number}")
+        for before, after in edits.get(number, {}).items():
+            assert before in text
+            text = text.replace(before, after)
+        (directory / f"n{number}").mkdir()
+        (directory / f"n{number}" / "opainfo.txt").write_text(text)
+
+
+LOST_LANE = {"Rx: 4 ": "Rx: 3 "}
+UNMANAGED = {
+    "Active": "Init (LinkUp)", "LID: 0x00000002-0x00000002": "LID: 0x00000000-0x00000000",
+    "SM LID: 0x00000001": "SM LID: 0x00000000",
+}  # fmt: skip
+
+
+def test_ports_of_opainfo_without_faults_are_alike(tmp_path: Path) -> None:
+    write_opainfo(tmp_path, 5, {})
+    content = read_bundle(tmp_path)
+    surveyed = conclude_survey(content.inventories, content.fabric)
+    assert surveyed.limits == ()
+    (like,) = surveyed.classes
+    assert (like.oddities, like.splits) == ((), ())
+    found = diagnose_bundle(tmp_path, (), (), ("port", "rdma-rate"))
+    assert not [finding for check in found.checked for finding in check.findings]
+
+
+def test_a_lost_lane_and_a_port_without_a_manager_are_odd(tmp_path: Path) -> None:
+    write_opainfo(tmp_path, 5, {2: UNMANAGED, 4: LOST_LANE})
+    content = read_bundle(tmp_path)
+    surveyed = conclude_survey(content.inventories, content.fabric)
+    assert [(limit.check, limit.nodes) for limit in surveyed.limits] == [
+        ("port", ("n2",)), ("rdma-rate", ("n4",)),
+    ]  # fmt: skip
+    (like,) = surveyed.classes
+    odd = {oddity.nodes: oddity.value for oddity in like.oddities}
+    assert set(odd) == {("n2",), ("n4",)}
+    assert "INIT" in odd["n2",] and "75 Gb/s" in odd["n4",]
+    found = diagnose_bundle(tmp_path, (), (), ("port", "rdma-rate"))
+    judged = {check.check: check.findings for check in found.checked}
+    assert {name: (one.severity, one.nodes) for name, (one,) in judged.items()} == {
+        "port": (Severity.FAIL, ("n2",)), "rdma-rate": ("FAIL", ("n4",)),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("edit", "check"),
+    [
+        (LOST_LANE, "rdma-rate"),
+        ({"Act: 25Gb": "Act: 12.5Gb"}, "rdma-rate"),
+        ({"Active": "Init (LinkUp)", "0x00000001": "0x00000000"}, "port"),
+        ({}, ""),
+    ],
+)
+def test_a_single_port_is_held_against_what_is_enabled(
+    tmp_path: Path, edit: dict[str, str], check: str
+) -> None:
+    write_opainfo(tmp_path, 1, {1: edit})
+    found = diagnose_bundle(tmp_path, (), (), ("port", "rdma-rate"))
+    assert [one.check for one in found.checked if one.findings] == [check] * bool(check)
+
+
+def test_a_page_shows_the_enabled_width_of_a_port_that_is_down(tmp_path: Path) -> None:
+    (tmp_path / "c1").mkdir()
+    offline = (FIXTURES / "opainfo" / "guide--offline.out").read_bytes()
+    (tmp_path / "c1" / "opainfo.txt").write_bytes(offline)
+    (inventory,) = read_bundle(tmp_path).inventories
+    (port,) = inventory.rdma_ports
+    assert (port.lanes_enabled, port.lane_bit_s_enabled) == ((4,), (25e9,))
+    assert "enabled: 4 lanes at 25 Gb/s" in describe_port(port)

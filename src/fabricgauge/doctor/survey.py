@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from fabricgauge.doctor.checks.hardware import PCIE
+from fabricgauge.doctor.checks.links import PORT
 from fabricgauge.doctor.checks.rates import RDMA_RATE
 from fabricgauge.doctor.checks.subnet import PORT_ERRORS, SUBNET_LINKS
 from fabricgauge.doctor.examining import examine
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
+from fabricgauge.model.finding import Severity
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
@@ -134,8 +136,9 @@ def _has_content(name: str, text: str) -> bool:
 
 NO_SUBNET = Subnet()
 
-#: Checks of doctor that explain why an adapter, a port or a link carries less than it could.
-_LIMITS = (PCIE.id, RDMA_RATE.id, SUBNET_LINKS.id, PORT_ERRORS.id)
+#: Checks of doctor that explain why an adapter, a port or a link carries less than it could, or
+#: nothing.
+_LIMITS = (PORT.id, PCIE.id, RDMA_RATE.id, SUBNET_LINKS.id, PORT_ERRORS.id)
 
 
 def conclude_survey(
@@ -159,6 +162,11 @@ def conclude_survey(
         classes=node_classes,
         ports=ports,
         ceilings=ceilings((*fabric.networks, *(port_class.network for port_class in ports))),
-        limits=tuple(finding for check in checked for finding in check.findings),
+        limits=tuple(
+            finding
+            for check in checked
+            for finding in check.findings
+            if (check.check, finding.severity) != (PORT.id, Severity.NOTE)  # it is not in use
+        ),
         unread=unread,
     )

@@ -324,18 +324,22 @@ def _describe_lanes(port: RdmaPort) -> str:
 def _compare_with_supported(port: Port) -> Iterator[Finding]:
     """Report a port below what it supports; all like ports are the same.
 
+    A printout without what it supports may have what is enabled, as opainfo's of an active port.
+
     InfiniBand's cables that split a switch's port leave two of four lanes (HDR100, NDR200), and
     a switch may be of an older generation; Omni-Path has neither.
     """
     rdma_port = port.port
     may_be_design = rdma_port.protocol != "omni-path"
     severity = Severity.NOTE if may_be_design else Severity.FAIL
-    max_lanes = max(rdma_port.lanes_supported, default=0)
+    max_lanes = max(rdma_port.lanes_supported or rdma_port.lanes_enabled, default=0)
     if isinstance(rdma_port.lanes, int) and 0 < rdma_port.lanes < max_lanes:
         evidence = f"{port.label}: {rdma_port.lanes} lanes{_describe_lanes(rdma_port)}"
         summary = f"has {rdma_port.lanes} of {max_lanes} lanes"
         yield make_finding(severity, port, summary, evidence)
-    max_lane_bit_s = max(rdma_port.lane_bit_s_supported, default=0.0)
+    max_lane_bit_s = max(
+        rdma_port.lane_bit_s_supported or rdma_port.lane_bit_s_enabled, default=0.0
+    )
     lane_bit_s = rdma_port.lane_bit_s
     if not isinstance(lane_bit_s, Skipped) and 0 < lane_bit_s < NEAR * max_lane_bit_s:
         summary = f"has lanes of {link_rate(lane_bit_s)}, supports {link_rate(max_lane_bit_s)}"

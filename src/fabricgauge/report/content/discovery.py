@@ -65,7 +65,7 @@ def _verdict(surveyed: Surveyed) -> tuple[str, doc.Tone]:
         return "INCOMPLETE", "inconclusive"
     if odd:
         return f"{odd:,} DIFFERENT", "warn"
-    if surveyed.limits and surveyed.limits[0].severity is not Severity.NOTE:
+    if any(limit.severity is not Severity.NOTE for limit in surveyed.limits):
         return "LIMITED", "warn"
     differ = any(like.splits for like in surveyed.classes)
     return ("MIXED", "warn") if differ else ("ALL ALIKE", "pass")

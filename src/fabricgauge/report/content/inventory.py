@@ -115,8 +115,21 @@ def port(port: RdmaPort) -> str:
         *(fill_known("LID {}", port.lid) if port.protocol in _WITH_LID else []),
         *fill_known("on {}", port.interface),
         *([port.reason] if port.reason else []),
+        *_enabled(port),
     ]
     return f"{port.device}:{port.number}: {', '.join(facts)}"
+
+
+def _enabled(port: RdmaPort) -> list[str]:
+    """Return the width and speed that are enabled, if the port does not run at both of them."""
+    lanes, lane_bit_s = max(port.lanes_enabled, default=0), max(port.lane_bit_s_enabled, default=0)
+    if (port.lanes, port.lane_bit_s) == (lanes, lane_bit_s):
+        return []
+    words = [
+        *([counted(lanes, "lane")] if lanes else []),
+        *([f"{link_rate(lane_bit_s)} a lane"] if lane_bit_s else []),
+    ]
+    return [f"enabled: {' at '.join(words)}"] if words else []
 
 
 def gpu(gpu: Gpu) -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.model.words.figures import link_rate, size
 from fabricgauge.nodes.discover.port_ends import name_link
@@ -107,6 +108,9 @@ def list_traits(
         f"{detail} of {part.removeprefix(ADAPTER)}": Trait("detail", value, part)
         for part, adapter in parts.items()
         for detail, value in _list_adapter_details(inventory, adapter)
+    }
+    traits |= {
+        attribute: Trait("detail", value) for attribute, value in _list_printed_ports(inventory)
     }
     names = {part: adapter.interfaces or adapter.rdma_devices for part, adapter in parts.items()}
     return Traits(
@@ -211,6 +215,17 @@ def _list_adapter_details(inventory: Inventory, adapter: Adapter) -> Iterator[tu
     sorted_ports = sorted(ports, key=lambda port: (port.device, port.number))
     for number, port in _number_parts(sorted_ports):
         yield f"RDMA port{number}", _describe_port(port)
+
+
+def _list_printed_ports(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    """Yield the ports whose adapter is unknown: opainfo and ibstat print ports only."""
+    devices = {device for adapter in inventory.adapters for device in adapter.rdma_devices}
+    ports = (port for port in inventory.rdma_ports if port.device not in devices)
+    for protocol, alike in group_by(ports, lambda port: port.protocol).items():
+        for number, port in _number_parts(
+            sorted(alike, key=lambda port: (port.device, port.number))
+        ):
+            yield f"{protocol} port{number}", _describe_port(port)
 
 
 _T = TypeVar("_T")
