@@ -106,6 +106,13 @@ UNKNOWN_OF_LOGS = Cause(
     " print its transport (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca btl_base_verbose 30); measure"
     " without MPI too (ib_write_bw, iperf3)",
 )
+BOTH_WAYS = Cause(
+    "both directions at once share what one alone has to itself: the hosts' slots, memory and"
+    " processors, and acknowledgements take a part of the link",
+    "measure each direction alone (osu_bw, ib_write_bw, iperf3, fabricgauge check --patterns"
+    " bandwidth): a faulty cable or port slows that as well; if each is sound, look at the slot of"
+    " the adapter (lspci -vv, LnkSta)",
+)
 #: Cause and remedy if TCP carried the messages instead of an adapter.
 _USED_TCP = (
     "MPI used TCP instead of the adapter's own transport",
@@ -157,6 +164,7 @@ UNSTEADY = Cause(
 def causes(stream: Stream) -> tuple[Cause, ...]:
     """Return the likely causes of a low bandwidth, the strongest first; never empty."""
     unknown = UNKNOWN_OF_LOGS if stream.subject.imported else UNKNOWN
+    unknown = unknown if stream.directions == 1 else BOTH_WAYS
     return _run_checks(stream, _CHECKS) or (unknown,)
 
 

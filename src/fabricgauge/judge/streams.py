@@ -107,7 +107,10 @@ class Stream(msgspec.Struct, frozen=True):
     @property
     def enough(self) -> str:
         """Return the name of the threshold from which the stream passes."""
-        return "fraction.pass" if self.directions == 1 else "fraction.both_pass"
+        if self.directions == 1:
+            return "fraction.pass"
+        slingshot = self.subject.technology == "slingshot"
+        return "fraction.slingshot_both_pass" if slingshot else "fraction.both_pass"
 
     @property
     def least(self) -> str:
@@ -301,6 +304,26 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
             limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
             judged_streams.append(Stream(subject, limit, series, best))
     return tuple(judged_streams)
+
+
+def small_streams(subject: Subject) -> Iterator[Stream]:
+    """Yield one-way streams of RDMA that end below 64 KiB, and fill the link with 16 KiB or more.
+
+    A smaller message fills it less, so such a figure needs no larger one beside it; a figure below
+    shows nothing. TCP's buffers and a token bucket's burst take small messages before the link.
+    """
+    over_tcp = subject.technology in OVER_TCP or subject.evidence.over_tcp
+    if isinstance(subject.ceiling, Skipped) or subject.burst_bytes or over_tcp:
+        return
+    for series in subject.of("bandwidth", "put_bandwidth", "get_bandwidth"):
+        best, least = series.best(LEAST_CALL_BYTES), from_bytes(subject, series)
+        is_judged = series.links_known and not _is_tcp(series)
+        if best is None or series.best(least) is not None or not is_judged:
+            continue
+        limit = _ceiling_of(subject.ceiling, series, best, _sharing(subject, series))
+        stream = Stream(subject, limit, series, best)
+        if stream.plain_outcome is Outcome.PASS and not rails_if_one_used(subject, series):
+            yield stream
 
 
 def rechecked_streams(subject: Subject, pattern: Pattern, least_bytes: float) -> Iterator[Stream]:

@@ -26,6 +26,8 @@ _REMEDY = (
 
 #: One disturbed sample changes the mean of one size, not of several.
 LASTING_SIZES = 2
+#: A log may have smaller falls than the limits; from this share on they are named.
+NAMED = 0.01
 #: From this multiple of ``fraction.from`` on a stream no longer grows with its messages.
 GROWN = 4
 
@@ -51,6 +53,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
     all_dips = [(series, *fall) for series in subject.series for fall in _falls(subject, series)]
     dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]
     lines = tuple(_sentence(*dip) for dip in dips or all_dips)
+    slight = tuple(_slight(subject, [(dip[0], dip[1]) for dip in all_dips]))
     if not subject.series:
         return Skipped("nothing was measured")
     if low := list(_stays_low(subject)):
@@ -61,7 +64,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
             _CAUSE, _REMEDY,
         )  # fmt: skip
     if not all_dips:
-        return Verdict(Outcome.PASS, "no curve dips beyond its intervals")
+        return Verdict(Outcome.PASS, "no curve dips beyond its intervals", evidence=slight)
     if not dips:
         dip_count = sentences.counted(len(all_dips), "dip")
         summary = f"{dip_count} did not come back in a second measurement"
@@ -71,15 +74,29 @@ def judge(subject: Subject) -> Verdict | Skipped:
     if not sure:
         summary = (
             f"{sentences.counted(len(dips), 'dip')}, but the log has only means, so one disturbed"
-            f" sample may explain each dip: {sentences.listed(lines, 3)}"
+            f" sample may explain each dip: {sentences.listed((*lines, *slight), 3)}"
         )
-        return Verdict(Outcome.SKIPPED, summary, evidence=lines)
+        return Verdict(Outcome.SKIPPED, summary, evidence=(*lines, *slight))
     series, fall, limit = max(sure, key=lambda dip: dip[1].share)
     worst = _sentence(series, fall, limit)
     return Verdict(
         Outcome.WARN, worst, Figure(fall.share, "share", worst),
-        subject.threshold(limit, "at most"), lines, _CAUSE, _REMEDY,
+        subject.threshold(limit, "at most"), (*lines, *slight), _CAUSE, _REMEDY,
     )  # fmt: skip
+
+
+def _slight(subject: Subject, judged: Sequence[tuple[Series, Fall]]) -> Iterator[str]:
+    """Yield a sentence on each fall of a log's bandwidth at large messages below the limits."""
+    known = {(series.about, fall.larger_bytes) for series, fall in judged}
+    for series in subject.series if subject.imported else ():
+        points = series.at_least(subject.limit("fraction.from"))
+        for fall in falls(points, NAMED, subject.burst_cap_bytes_per_s):
+            if (series.about, fall.larger_bytes) not in known:
+                limit = "dips.cliff" if series.is_latency else "dips.bandwidth"
+                yield (
+                    f"{_sentence(series, fall, limit)}, less than the"
+                    f" {figures.percent(subject.limit(limit))} of {limit}"
+                )
 
 
 def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:

@@ -15,6 +15,7 @@ from fabricgauge.judge.streams import (
     is_rdma_on_tcp,
     is_sized_by_call,
     rails_if_one_used,
+    small_streams,
     streams,
 )
 from fabricgauge.judge.subject import Subject
@@ -120,7 +121,7 @@ def judge(subject: Subject) -> Verdicts:
         return collectives or Verdict(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
     unlike_series = [series.name for series in subject.series if is_rdma_on_tcp(subject, series)]
     one_way = streams(subject, "bandwidth", "put_bandwidth", "get_bandwidth")
-    one_way = one_way or streams(subject, "latency")
+    one_way = one_way or tuple(small_streams(subject)) or streams(subject, "latency")
     two_way = streams(subject, "bidirectional_bandwidth")
     if not one_way:
         two_way = tuple(stream for stream in two_way if _fills_each_way(stream))
