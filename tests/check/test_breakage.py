@@ -20,6 +20,7 @@ from fabricgauge.check.plan.outlook import estimated_s
 from fabricgauge.check.plan.search import Group
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
+from fabricgauge.doctor import doctor, survey
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.fabric import Fabric, Member
 from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
@@ -37,7 +38,7 @@ def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunContext:
     hosts = HostAccess("local", tuple(Host(node, ()) for node in NODES))
     target = Target(hosts, MeasurementRequest(), DEFAULTS)
     monkeypatch.setattr(breakage, "try_connections", lambda *_: ())
-    monkeypatch.setattr(breakage, "survey_nodes", lambda *_: ((), Fabric((), (), ())))
+    monkeypatch.setattr(survey, "survey_nodes", lambda *_: ((), Fabric((), (), ())))
     return RunContext(target, RunDirectory.create(tmp_path), planted.run())
 
 
@@ -103,9 +104,7 @@ def test_a_route_by_another_network_is_named_without_a_launch(
     wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", ("c1",), "net1")
     other = msgspec.structs.replace(wrong, network="net2", where="c2:eth1", nodes=("c2",))
     found = (Checked("reverse-path", "", (wrong, other)),)
-    monkeypatch.setattr(
-        breakage, "run_checks", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {})
-    )
+    monkeypatch.setattr(doctor, "run_checks", lambda _: Diagnosis(found, NODES, ("net1",), 0.0, {}))
     told = find_culprits(context, broken(), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
     assert [(one.kind, one.nodes) for one in told.culprits] == [("node", ("c1",))]
@@ -118,9 +117,7 @@ def test_a_route_that_all_nodes_have_wrong_names_each_of_them(
     both = ("c1", "c2")
     wrong = Finding("reverse-path", Severity.FAIL, *said, (), "", "ip route get", both, "net1")
     found = (Checked("reverse-path", "", (wrong,)),)
-    monkeypatch.setattr(
-        breakage, "run_checks", lambda _: Diagnosis(found, both, ("net1",), 0.0, {})
-    )
+    monkeypatch.setattr(doctor, "run_checks", lambda _: Diagnosis(found, both, ("net1",), 0.0, {}))
     two = msgspec.structs.replace(LAUNCH, nodes=both)
     told = find_culprits(context, broken(launch=two, began=False), never)
     assert [(one.where, one.what) for one in told.findings] == [said]
@@ -137,7 +134,7 @@ WRONG_NAME = Finding("names", Severity.FAIL, "c3", "takes head for 10.77.0.99", 
 def test_a_wrong_name_breaks_a_launch_that_never_began(
     context: RunContext, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], named: list[str]
 ) -> None:
-    monkeypatch.setattr(breakage, "find_wrong_names", lambda *_: (WRONG_NAME,))
+    monkeypatch.setattr(doctor, "find_wrong_names", lambda *_: (WRONG_NAME,))
     told = asked(context, broken(**changes))
     assert [one.where for one in told.findings] == named
     assert all((one.check, one.network) == ("launch", "net1") for one in told.findings)

@@ -8,6 +8,8 @@ import pytest
 from tests.cli.typed import typed
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+#: Results of features: each kind of directory that `report` shows.
+STORED = RUNS.parent / "stored"
 KINDS = {
     "0.1.0--healthy": ("check", "PASS", ["c1", "c2"]),
     "0.1.0--imported": ("import", "INVALID", []),
@@ -19,7 +21,8 @@ KINDS = {
 @pytest.mark.parametrize("name", KINDS)
 def test_a_kind_is_listed_and_shown_by_its_identity(name: str, tmp_path: Path) -> None:
     kind, word, nodes = KINDS[name]
-    (run,) = (RUNS / name).iterdir()
+    folder = RUNS if (RUNS / name).exists() else STORED
+    (run,) = (folder / name).iterdir()
     shutil.copytree(run, tmp_path / run.name)
     (listed,) = json.loads(typed("runs", "-o", str(tmp_path), "--format", "json").output)["runs"]
     assert (listed["kind"], listed["nodes"], listed["problem"]) == (kind, nodes, "")
@@ -29,7 +32,7 @@ def test_a_kind_is_listed_and_shown_by_its_identity(name: str, tmp_path: Path) -
 
 
 def test_traced_paths_are_found_beside_the_runs(tmp_path: Path) -> None:
-    (run,) = (RUNS / "0.2.0--traced").iterdir()
+    (run,) = (STORED / "0.2.0--traced").iterdir()
     shutil.copytree(run, tmp_path / "fabricgauge" / "paths" / run.name)
     (tmp_path / "fabricgauge" / "runs").mkdir()
     home = str(tmp_path)
@@ -39,7 +42,7 @@ def test_traced_paths_are_found_beside_the_runs(tmp_path: Path) -> None:
 
 
 def test_a_damaged_comparison_is_named(tmp_path: Path) -> None:
-    (run,) = (RUNS / "0.2.0--varied").iterdir()
+    (run,) = (STORED / "0.2.0--varied").iterdir()
     copied = shutil.copytree(run, tmp_path / run.name)
     (copied / "varied.json").write_text('{"finding": 3}')
     answer = typed("report", str(copied))

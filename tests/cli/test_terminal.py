@@ -13,10 +13,12 @@ from tests.cli.typed import typed
 
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+#: Results of features: each kind of directory that `report` shows.
+STORED = RUNS.parent / "stored"
 HEALTHY = str(next((RUNS / "0.1.0--healthy").iterdir()))
 SLOW = str(next((RUNS / "0.1.0--slow-node").iterdir()))
-TRACED = str(next((RUNS / "0.2.0--traced").iterdir()))
-VARIED = str(next((RUNS / "0.2.0--varied").iterdir()))
+TRACED = str(next((STORED / "0.2.0--traced").iterdir()))
+VARIED = str(next((STORED / "0.2.0--varied").iterdir()))
 WIDTHS = (60, 80, 200)
 
 #: Lines to be copied are never broken: commands and paths.

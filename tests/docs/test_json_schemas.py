@@ -14,11 +14,14 @@ from tests.lab.test_place import lab_file, runtime
 __all__ = ["runtime"]
 
 RUNS = Path(__file__).parents[1] / "fixtures" / "runs"
+#: Results of features: each kind of directory that `report` shows.
+STORED = RUNS.parent / "stored"
 JSON = ("--format", "json")
 
 
 def run(name: str) -> str:
-    (path,) = (RUNS / name).iterdir()
+    folder = RUNS if name.startswith("0.1.0") else STORED
+    (path,) = (folder / name).iterdir()
     return str(path)
 
 

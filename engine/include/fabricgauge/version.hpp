@@ -5,7 +5,7 @@
 
 namespace fabricgauge {
 
-constexpr const char* engine_version = "0.1.0";
+constexpr const char* engine_version = "0.2.0";
 // A reader accepts every file of the same major number.
 constexpr const char* format_version = "2.9";
 

@@ -98,7 +98,8 @@ def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(lab_name: str, name: str | None, as_json: bool) -> None:
     """Show all labs, or the lab NAME: nodes, networks, active faults."""
-    _show_status(_join_names((lab_name,), name)[0] if lab_name or name else None, as_json)
+    words = (lab_name,) if lab_name else ()
+    _show_status(_join_names(words, name)[0] if lab_name or name else None, as_json)
 
 
 @lab.command("list")

@@ -127,7 +127,8 @@ def test_down_ends_the_daemons_of_a_lab_whose_up_was_killed(
 ) -> None:
     name = f"t-lab-slurm-killed-{os.getpid()}"
     code = (
-        "import os, sys; from fabricgauge.lab import up; from fabricgauge.lab.slurm import view;"
+        "import os, sys; from fabricgauge.lab import up;"
+        "from fabricgauge.features.slurm_lab import view;"
         f"view.{step} = lambda *_: os.kill(os.getpid(), 9);"
         "up.up(up.LabSpec(sys.argv[1], slurm=True))"
     )

@@ -45,9 +45,7 @@ def test_a_message_counts_for_the_table_that_it_belongs_to(
     [
         "UCX  WARN  network device 'mlx5_9:1' is not available, please use one or more of:"
         " 'eth0'(tcp), 'mlx5_0:1'(ib)",
-        "UCX  INFO  ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)",
         "UCX  INFO  0x1a2b self cfg#0 tag(self/memory0 tcp/eth0)",
-        "[c1:01234] mca: bml: Using openib btl for send to [[1,1],1] on node c2",
         "[c1:01234] mca: bml: Using self btl for send to [[1,1],0] on node c1",
         "[0] MPI startup(): libfabric provider: mlx",
         "65536               1110.10",
@@ -105,3 +103,14 @@ FAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)\n"
 def test_a_pair_that_the_library_connects_within_a_node(text: str, inside: bool) -> None:
     (curve,) = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
     assert bool(curve.inside_node) == inside
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "UCX  INFO  ep_cfg[2]: tag(rc_mlx5/mlx5_0:1)",
+        "[c1:01234] mca: bml: Using openib btl for send to [[1,1],1] on node c2",
+    ],
+)
+def test_an_adapter_of_another_node_s_rank_means_two_nodes(line: str) -> None:
+    assert kind_of_message(line) == "remote"

@@ -55,7 +55,7 @@ def test_a_node_without_the_decoder_is_told_what_it_lacks(
     tracer.write_bytes(code.replace(b"libZydis.so.4", b"libZydis.so.9"))
     tracer.chmod(0o755)
     monkeypatch.setattr(
-        app, "path_programs", lambda _: PathPrograms(tracer, built.calls, built.mpi)
+        app, "path_programs", lambda *_: PathPrograms(tracer, built.calls, built.mpi)
     )
     words = ["--network", "node", "--calls", "send", "-o", str(tmp_path / "paths"), "--quiet"]
     done = CliRunner().invoke(path_command, words)

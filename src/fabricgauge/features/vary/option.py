@@ -60,7 +60,8 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
     """Print a stored comparison; return False if the directory has none."""
-    if not (directory.path / measured_arms.VARIED).exists():
+    files = (measured_arms.DESIGN, measured_arms.VARIED)
+    if not all((directory.path / file).exists() for file in files):
         return False
     print_report("varied", measured_arms.read_varied(directory), format_name, to)
     return True
