@@ -295,7 +295,7 @@ def test_the_network_does_not_fail_where_the_ranks_waiting_could_not_be_seen() -
     given = planted.verdicts(told(unsteady_launches(0.7), run_delay_s=HIDDEN))
     assert Outcome.FAIL not in planted.outcomes(given, "fraction")
     verdict = planted.the(given, "fraction", Outcome.INCONCLUSIVE)
-    assert "unknown if a host sets the pace" in verdict.summary
+    assert "unknown if a host" in verdict.summary
     assert any(HIDDEN.reason in line for line in verdict.evidence)
 
 
@@ -368,7 +368,5 @@ def test_streams_in_both_directions_that_a_host_limits_stay_a_remark() -> None:
     ]
     assert verdict.outcome is Outcome.WARN
     assert "66." in verdict.summary
-    assert verdict.summary.endswith(
-        "a host sets the pace, so this is only a warning (see host-limited)"
-    )
+    assert "(see host-limited)" in verdict.summary
     assert exit_status(overall(given)) == 0

@@ -81,4 +81,4 @@ def test_a_slow_network_is_not_excused_by_a_few_busy_nodes() -> None:
 def test_in_the_soft_band_the_hosts_are_the_likely_cause() -> None:
     verdict = planted.the(judged(alike(0.94), waited=0.4), "fraction", Outcome.WARN)
     assert "see host-limited" in verdict.summary
-    assert verdict.cause == "a host, not the network, sets the pace"
+    assert verdict.cause.startswith("a host, not the network")

@@ -24,6 +24,7 @@ from fabricgauge.report.content.conclusion import (
     worst_first,
 )
 from fabricgauge.report.content.run import document
+from fabricgauge.report.content.verdicts import AFTER
 from fabricgauge.report.formats import report
 from fabricgauge.report.interface import Setting
 
@@ -60,7 +61,7 @@ def test_the_headline_has_figure_and_limit_and_the_row_the_details() -> None:
         "at least", "built-in"),
     )  # fmt: skip
     assert headline(sample.judged(verdicts=(slow,))) == (
-        "net1, c1: 9.9 % of the ceiling, required at least 95.0 %"
+        "net1, c1: 9.9 % of the ceiling; at least 95.0 % is required"
     )
 
 
@@ -185,7 +186,7 @@ def test_what_follows_from_another_verdict_is_left_out_and_said(
     assert sorted(one.rule for one in next_steps(judged)) == sorted(rules)
     for name in ("terminal", "markdown", "html"):
         page = report(judged, name, Setting(width=200))
-        assert (f"left out ({after})" in page) == bool(after)
+        assert (f"{AFTER} ({after})" in page) == bool(after)
 
 
 @pytest.mark.parametrize(("nodes", "left"), [

@@ -41,7 +41,7 @@ CLOSED = 0.3
 #: What to do about a figure that a host limits, and about that host.
 REMEDY = (
     "end other work on the nodes, lift quotas of processor time (cpu.max), spread interrupts over"
-    " the processors (RSS, RPS), raise the processors' clock governor, or use an MPI transport with"
+    " the processors (RSS, RPS), set the processors' clock governor to performance, or use an MPI transport with"
     " less work per byte (RDMA, larger MTU); then measure again"
 )
 
@@ -103,7 +103,7 @@ def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
     if by_figure and rate is not None and stream.is_wire:
         yield (
             f"the figure is as steady as a wire, and equals what a {figures.link_rate(rate)} link"
-            " carries: a link sets the pace, not a host"
+            " carries: a link is the limit, not a host"
         )
 
 

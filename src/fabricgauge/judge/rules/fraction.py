@@ -281,7 +281,7 @@ def _explain_outcome(outcome: Outcome, signs: host.Signs) -> str:
     """Return how a host or other traffic changes the outcome; see ``host.excuse_outcome``."""
     if not signs.against:
         return ""
-    limits = "a host sets the pace" if signs.limiting else "it is unknown if a host sets the pace"
+    limits = "a host is the limit" if signs.limiting else "it is unknown if a host is the limit"
     rule = "host-limited"
     if signs.foreign:
         limits, rule = "other traffic takes the rest", "foreign-traffic"
@@ -299,6 +299,6 @@ def _cause_and_remedy(
     if cause.in_host:
         return cause.cause, cause.remedy
     if signs.limiting:
-        return "a host, not the network, sets the pace", host.REMEDY
+        return "a host, not the network, is the limit", host.REMEDY
     undecided = outcome is Outcome.INCONCLUSIVE and cause not in _SINGLE
     return cause.cause, _AGAIN if undecided else cause.remedy

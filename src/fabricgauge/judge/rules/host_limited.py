@@ -40,10 +40,10 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
     if signs.host_signs:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
         outcome = host.excuse_outcome(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
-    pace = "a host sets the pace" if limited else signs.unseen
+    pace = "a host is the limit" if limited else signs.unseen
     return Verdict(
         outcome,
-        f"{stream.sentence}: {pace or 'nothing shows that a host sets the pace'}",
+        f"{stream.sentence}: {pace or 'nothing shows that a host is the limit'}",
         Figure(
             stream.fraction,
             "share",

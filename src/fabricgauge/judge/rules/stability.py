@@ -212,7 +212,10 @@ def _bandwidth(stream: Stream, all_streams: tuple[Stream, ...]) -> Iterator[_Fin
     means_only = not point.measurements and not point.bandwidth.supported
     if not means_only and width > subject.limit("stability.interval"):
         outcome = Outcome.INCONCLUSIVE if stream.decides(all_streams) else Outcome.WARN
-        sentence = f"{_where(series, point)}: the interval is ± {figures.percent(width)} wide"
+        sentence = (
+            f"{_where(series, point)}: the interval is ± {figures.percent(width)},"
+            f" and ± {figures.percent(subject.limit('stability.interval'))} is the limit"
+        )
         yield _Finding(outcome, "stability.interval", width, sentence, frozenset(series.ends))
     yield from _spread(subject, "stability.launches", series, point)
 

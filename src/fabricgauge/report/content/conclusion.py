@@ -129,8 +129,12 @@ def _state_figure(verdict: Verdict) -> str:
             quantity = figure.what.removesuffix(BESIDE_PEERS)
             sentence = f"{quantity} {value} {direction} than the other pairs'"
         elif figure.what.startswith(OF_CEILING):
-            required = f"{limit.relation} {with_unit(limit.value, limit.unit)}" if limit else ""
-            sentence = f"{value} {figure.what}{required and f', required {required}'}"
+            required = (
+                f"; {limit.relation} {with_unit(limit.value, limit.unit)} is required"
+                if limit
+                else ""
+            )
+            sentence = f"{value} {figure.what}{required}"
     reason = "" if verdict.outcome is Outcome.FAIL else reason
     return f"{verdict.subject}: {'; '.join(filter(None, (sentence, reason)))}"
 

@@ -134,7 +134,7 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
     if figure is not None:
         value, _, unit = with_unit(figure.value, figure.unit).partition(" ")
         required = (
-            f"; required {limit.relation} {with_unit(limit.value, limit.unit)}" if limit else ""
+            f"; {limit.relation} {with_unit(limit.value, limit.unit)} is required" if limit else ""
         )
         yield doc.KeyFigure(value, unit, f"{failed.subject}: {figure.what}{required}")
 

@@ -63,7 +63,7 @@ def to_do(judged: Judged) -> doc.Section:
     return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
 
 
-AFTER = "Then measure again: remedies for consequences of the above are left out"
+AFTER = "Then measure again. Verdicts that only follow from the above have no step of their own"
 
 
 def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
