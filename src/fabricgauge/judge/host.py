@@ -41,8 +41,8 @@ CLOSED = 0.3
 #: What to do about a figure that a host limits, and about that host.
 REMEDY = (
     "end other work on the nodes, lift quotas of processor time (cpu.max), spread interrupts over"
-    " the processors (RSS, RPS), set the processors' clock governor to performance, or use an MPI transport with"
-    " less work per byte (RDMA, larger MTU); then measure again"
+    " the processors (RSS, RPS), set the processors' clock governor to performance, or use an MPI"
+    " transport with less work per byte (RDMA, larger MTU); then measure again"
 )
 
 
