@@ -11,7 +11,6 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, Printing
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import show
-from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import shown
@@ -93,6 +92,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.cli.progress import progress_shown
     from fabricgauge.model.request import INSIDE_NODES, keep_applicable
 
+    _refuse_beside_soak(ctx, soaks=options["soak"] is not None)
     cli_options.refuse_unwritten_report(ctx)
     configured, from_files = settings.load(), cli_options.names_from_files(ctx)
     request, root = cli_options.build_request(options), options["output"] or settings.run_root()
@@ -120,8 +120,6 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         if dry_run:
             _print_commands(context)
         elif options["soak"]:
-            if options["form"] != "plain":
-                raise UsageError("--for has no effect with --soak; leave it out")
             from fabricgauge.model.features import load_role
 
             ctx.exit(load_role("soak")(context, options["soak"], options["soak_share"], printing))
@@ -136,6 +134,28 @@ _WITH_CAMPAIGN = frozenset({
     "check_data", "mpi", "tool_path", "ppn", "concurrent", "topology", "sim", "sim_fault",
     "sim_seed", "sim_noise", "output", "format", "fail_on", "quiet", "verbose",
 })  # fmt: skip
+
+
+#: Options with an effect on a soak: the place, MPI and its setting, and the report.
+_WITH_SOAK = frozenset({
+    "soak", "soak_share", "nodes_", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
+    "network", "unpinned", "transport", "rank_order", "mpi", "keep_programs", "output", "format",
+    "fail_on", "quiet", "verbose",
+})  # fmt: skip
+
+
+def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
+    """Refuse options without effect on a soak, and a soak's share without a soak.
+
+    Raises:
+        UsageError: such an option was given.
+    """
+    if soaks and not ctx.params["campaign"]:
+        reason = "{} has no effect on --soak, which sends its own messages at one pace"
+        cli_options.refuse_without_effect(ctx, _WITH_SOAK, reason)
+    elif not soaks:
+        every = {parameter.name or "" for parameter in ctx.command.params}
+        cli_options.refuse_without_effect(ctx, every - {"soak_share"}, "{} needs --soak")
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:
