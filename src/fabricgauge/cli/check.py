@@ -129,7 +129,7 @@ def check(ctx: click.Context, /, **options: Any) -> None:
 
 #: Options with an effect on a campaign: the place, the effort and the report.
 _WITH_CAMPAIGN = frozenset({
-    "campaign", "nodes_", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
+    "campaign", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
     "network", "unpinned", "rank_order", "profile", "launches", "half_width", "case_budget",
     "check_data", "mpi", "tool_path", "ppn", "concurrent", "topology", "sim", "sim_fault",
     "sim_seed", "sim_noise", "output", "format", "fail_on", "quiet", "verbose",
@@ -138,8 +138,8 @@ _WITH_CAMPAIGN = frozenset({
 
 #: Options with an effect on a soak: the place, MPI and its setting, and the report.
 _WITH_SOAK = frozenset({
-    "soak", "soak_share", "nodes_", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
-    "network", "unpinned", "transport", "rank_order", "mpi", "keep_programs", "output", "format",
+    "soak", "soak_share", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
+    "network", "unpinned", "rank_order", "mpi", "keep_programs", "output", "format",
     "fail_on", "quiet", "verbose",
 })  # fmt: skip
 

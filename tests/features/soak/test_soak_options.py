@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from fabricgauge.cli.check import _WITH_SOAK, _refuse_beside_soak, check
+from fabricgauge.cli.check import _WITH_CAMPAIGN, _WITH_SOAK, _refuse_beside_soak, check
 from fabricgauge.cli.verbs import cli
 from fabricgauge.model.errors import UsageError
 
@@ -32,12 +32,14 @@ def test_an_option_without_effect_is_refused_before_anything_starts(
     assert "--soak" in str(done.exception)
 
 
-def test_what_a_soak_heeds_is_an_option_of_check() -> None:
-    assert _WITH_SOAK <= {parameter.name for parameter in check.params}
+@pytest.mark.parametrize("heeded", [_WITH_SOAK, _WITH_CAMPAIGN])
+def test_what_is_heeded_is_an_option_of_check(heeded: frozenset[str]) -> None:
+    assert not heeded - {parameter.name for parameter in check.params}
 
 
 @pytest.mark.parametrize(
-    "words", [("--soak", "5s", "--soak-share", "0.5", "-w", "c1,c2", "--network", "net1"), ("c1",)]
+    "words",
+    [("--soak", "5s", "--soak-share", "0.5", "c1", "c2", "--network", "net1"), ("c1", "c2")],
 )
 def test_what_is_heeded_is_accepted(words: tuple[str, ...]) -> None:
     ctx = check.make_context("check", list(words))
