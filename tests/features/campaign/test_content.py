@@ -126,3 +126,29 @@ def test_a_campaign_whose_rates_were_never_judged_does_not_pass(
     passed = msgspec.structs.replace(undecided, overall=Outcome.PASS, verdicts=(path,))
     assert outcome(undecided) is Outcome.INCONCLUSIVE
     assert outcome(undecided, passed) is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("left_out", "broken", "expected"),
+    [("", False, Outcome.PASS), ("no program of imb was found", False, Outcome.WARN),
+     ("the launch broke", True, Outcome.INCONCLUSIVE)],
+)  # fmt: skip
+def test_parts_that_were_left_out_count(
+    measured: MeasuredCampaign, left_out: str, broken: bool, expected: Outcome
+) -> None:
+    first, *others = measured.parts
+    sound = sample.judged(verdicts=sample_verdicts.passing(("c1", "c2")))
+    parts = [msgspec.structs.replace(first, judged=sound)]
+    for part in others:
+        result = PartResult(part.part.name, left_out=left_out, broken=broken)
+        parts.append(msgspec.structs.replace(part, judged=None, result=result))
+    assert msgspec.structs.replace(measured, parts=tuple(parts)).outcome is expected
+
+
+def test_a_campaign_that_was_interrupted_is_undecided(measured: MeasuredCampaign) -> None:
+    sound = sample.judged(verdicts=sample_verdicts.passing(("c1", "c2")))
+    part = msgspec.structs.replace(measured.parts[0], judged=sound)
+    result = msgspec.structs.replace(measured.result, parts=(part.result,))
+    begun = MeasuredCampaign(result, (part,))
+    assert begun.outcome is Outcome.INCONCLUSIVE
+    assert headline(begun).endswith("1 of 3 parts measured")

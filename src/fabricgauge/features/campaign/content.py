@@ -60,11 +60,16 @@ class MeasuredCampaign(msgspec.Struct, frozen=True):
     def outcome(self) -> Outcome:
         """Return the worst outcome of the judged parts; a sweep only compares.
 
-        A campaign passes only if the rate of at least one part was judged.
+        A campaign passes only if the rate of at least one part was judged and no part was left out;
+        a part that an error broke, or that was never begun, leaves it undecided.
         """
         judged_parts = [part.judged for part in self.parts if part.judged is not None]
         outcomes = [part_outcome(judged) for judged in judged_parts]
         if all(judged.overall is Outcome.INCONCLUSIVE for judged in judged_parts):
+            outcomes.append(Outcome.INCONCLUSIVE)
+        if any(part.result.left_out for part in self.parts):
+            outcomes.append(Outcome.WARN)
+        if any(part.result.broken for part in self.parts) or not self.result.complete:
             outcomes.append(Outcome.INCONCLUSIVE)
         return min(outcomes, key=_severity)
 
@@ -82,7 +87,8 @@ def headline(measured: MeasuredCampaign) -> str:
     asked = [part for part in measured.parts if part.part.measures]
     done = [part for part in asked if not part.result.left_out]
     names = ", ".join(part.part.name for part in asked if part.result.left_out)
-    sentence = f"{measured.result.campaign.title}: {len(done)} of {len(asked)} parts measured"
+    count = sum(part.measures for part in measured.result.campaign.part)
+    sentence = f"{measured.result.campaign.title}: {len(done)} of {count} parts measured"
     return f"{sentence}; left out: {names}" if names else sentence
 
 

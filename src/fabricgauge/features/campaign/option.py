@@ -1,5 +1,6 @@
 """``check --campaign``: measure a campaign, show it or a stored one."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,11 @@ from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe, read_nodes
-from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory, is_run
 from fabricgauge.store.run_files import load
+
+#: The name of a run's directory: one plain word, no path.
+_IDENTITY = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]*")
 
 
 def run_campaign(
@@ -39,8 +43,7 @@ def run_campaign(
             campaign, request, configured, from_files, directory, progress
         )
     except BaseException:
-        if not (directory.path / RESULT_FILE).exists():
-            directory.discard(copies=True)
+        _discard_unless_measured(directory)
         raise
     progress.close()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
@@ -53,6 +56,16 @@ def run_campaign(
     )
     click.echo(f"Campaign     {directory.path}\nHTML report  {html}", err=True)
     return 130 if interrupted else exit_status(measured.outcome, printing.fail_on)
+
+
+def _discard_unless_measured(directory: RunDirectory) -> None:
+    """Remove the directory, unless it has a result or the run of a part."""
+    if (directory.path / RESULT_FILE).exists():
+        return
+    if any(entry.is_dir() and entry.name != "raw" for entry in directory.path.iterdir()):
+        click.echo(f"The runs of its parts are kept in {directory.path}", err=True)
+    else:
+        directory.discard(copies=True)
 
 
 def _write_page(measured: MeasuredCampaign, directory: RunDirectory) -> str:
@@ -115,8 +128,24 @@ def _measured_part(
     measured = MeasuredPart(part, result, references=references, further=further)
     if not result.folder:
         return measured
-    # The folder's name has lost its mark of an unfinished run when the run ended.
-    run = find(directory.path, result.folder.partition(".")[0])
+    run = _find_run(directory, result)
     if part.vary:
         return msgspec.structs.replace(measured, varied=load_role("swept")(run))
     return msgspec.structs.replace(measured, judged=conclude(load(run), thresholds))
+
+
+def _find_run(directory: RunDirectory, result: PartResult) -> RunDirectory:
+    """Return the run of a part, which lies in the campaign's directory itself.
+
+    Raises:
+        StoreError: the stored name is not that of such a run.
+    """
+    name = result.folder.removesuffix(PARTIAL)
+    if not _IDENTITY.fullmatch(name):
+        file = directory.path / RESULT_FILE
+        raise StoreError(f"{file}: the folder of {result.name} is no run's name: {name!r}")
+    # A folder's name loses its mark of an unfinished run when the run ends.
+    for path in (directory.path / name, directory.path / f"{name}{PARTIAL}"):
+        if is_run(path) and not path.is_symlink():
+            return RunDirectory(path.resolve())
+    raise StoreError(f"{directory.path} has no run {name!r}, which {result.name} measured")

@@ -15,7 +15,8 @@ class PartResult(msgspec.Struct, frozen=True):
     """Hold the outcome of one part.
 
     ``folder`` is its run below the campaign's directory, empty without one; ``outcome`` and
-    ``headline`` are the run's. ``left_out`` is the reason why nothing was measured.
+    ``headline`` are the run's. ``left_out`` is the reason why nothing was measured; ``broken``
+    tells that it is an error, not a program or a node that is not there.
     """
 
     name: str
@@ -23,6 +24,7 @@ class PartResult(msgspec.Struct, frozen=True):
     outcome: str = ""
     headline: str = ""
     left_out: str = ""
+    broken: bool = False
     wall_s: float = 0.0
 
 

@@ -23,7 +23,7 @@ from fabricgauge.features.campaign.results import (
     part_outcome,
 )
 from fabricgauge.logs.references.interface import reference
-from fabricgauge.model.errors import FabricgaugeError, UsageError
+from fabricgauge.model.errors import FabricgaugeError, ToolMissing, UsageError
 from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import ENGINE_ONLY, OWN_LAB, MeasurementRequest, reset_fields
@@ -33,6 +33,8 @@ from fabricgauge.store.settings import Settings, size_bytes
 
 #: Blocks of a sweep whose part does not set its launches: enough for a curve over the numbers.
 SWEEP_BLOCKS = 3
+#: Errors of a part whose program or nodes are not there; any other one broke it.
+NOT_THERE = (ToolMissing, UsageError)
 #: Fields of a request that a campaign's parts set.
 SET_BY_PARTS = ("patterns", "sizes", "tool", "transport", "parallel", "memory", "device", "resume")
 
@@ -71,7 +73,9 @@ def measure_campaign(
                 interrupted = True
                 break
             except FabricgaugeError as error:
-                measured = PartResult(part.name, left_out=str(error))
+                measured = PartResult(
+                    part.name, left_out=str(error), broken=not isinstance(error, NOT_THERE)
+                )
                 progress.trouble(f"{part.name} was left out: {error}")
             wall_s = time.monotonic() - begin_s
             measured = msgspec.structs.replace(measured, wall_s=wall_s)
