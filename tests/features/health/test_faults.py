@@ -9,6 +9,7 @@ import pytest
 from tests.features.health.node import QUICK_SHELLS, SHELLS, Node, build_node
 
 BRIDGE = "sys/devices/pci0000:60/0000:60:01.0"
+PORT = "sys/class/infiniband/mlx5_0/ports/1"
 ADAPTER = f"{BRIDGE}/0000:61:00.0"
 
 PASS, WARN, FAIL, INCONCLUSIVE = "PASS", "WARN", "FAIL", "INCONCLUSIVE"
@@ -59,6 +60,17 @@ def without_manager(node: Node) -> None:
 def narrow(node: Node) -> None:
     node.write(f"{ADAPTER}/current_link_width", 8)
     node.write(f"{BRIDGE}/current_link_width", 8)
+
+
+def narrow_without_port(node: Node) -> None:
+    """Plant a narrow link in a virtual machine, which has no port above its adapter."""
+    node.write(f"{ADAPTER}/current_link_width", 8)
+    remove(node, f"{BRIDGE}/current_link_width")
+
+
+def without_kernel_files(node: Node) -> None:
+    remove(node, "sys/class")
+    remove(node, "proc/net/dev")
 
 
 def slow_slot(node: Node) -> None:
@@ -113,6 +125,31 @@ FAULTS: dict[str, tuple[Plant, str, list[str]]] = {
     "PCIe unreadable": (
         lambda n: n.write(f"{ADAPTER}/current_link_width", 255), INCONCLUSIVE,
         ["eth0: its PCIe link is unreadable"],
+    ),
+    "port above unreadable": (
+        narrow_without_port, INCONCLUSIVE,
+        ["eth0 is at PCIe 16.0 GT/s x8, 16.0 GT/s x16 expected", "unreadable"],
+    ),
+    "link layer unreadable": (
+        lambda n: remove(n, f"{PORT}/link_layer"), INCONCLUSIVE,
+        ["mlx5_0:1: its link layer is unreadable, InfiniBand"],
+    ),
+    "MTU unreadable": (
+        lambda n: remove(n, "sys/class/net/eth0/mtu"), INCONCLUSIVE, ["eth0: its MTU", "9000"],
+    ),
+    "firmware unreadable": (
+        lambda n: remove(n, "sys/class/infiniband/mlx5_0/fw_ver"), INCONCLUSIVE,
+        ["mlx5_0: its firmware is unreadable"],
+    ),
+    "PCI bus unreadable": (
+        lambda n: remove(n, "sys/bus/pci"), INCONCLUSIVE, ["the PCI bus is unreadable, 2 GPUs"],
+    ),
+    "a PCI device unreadable": (
+        lambda n: remove(n, "sys/bus/pci/devices/0000:63:00.0/vendor"), INCONCLUSIVE,
+        ["the PCI bus is unreadable, 2 GPUs"],
+    ),
+    "kernel's files unreadable": (
+        without_kernel_files, INCONCLUSIVE, ["eth0: its link", "mlx5_0: its files"],
     ),
 }  # fmt: skip
 

@@ -177,14 +177,17 @@ memlock() {
 }
 
 # gpus_on_bus: functions of NVIDIA and AMD that compute: displays and accelerators of PCI class 03
-# and 12, on the bus.
+# and 12, on the bus; empty if a device, or the whole bus, is unreadable.
 gpus_on_bus() {
     count=0
     for path in "$root"/sys/bus/pci/devices/*; do
         load "$path/class"
-        case $value in 0x0300* | 0x0302* | 0x0380* | 0x12*) ;; *) continue ;; esac
+        case $value in 0x0300* | 0x0302* | 0x0380* | 0x12*) ;; '') return ;; *) continue ;; esac
         load "$path/vendor"
-        case $value in 0x10de | 0x1002) [ -e "$path/physfn" ] || count=$((count + 1)) ;; esac
+        case $value in
+        0x10de | 0x1002) [ -e "$path/physfn" ] || count=$((count + 1)) ;;
+        '') return ;;
+        esac
     done
     value=$count
 }
@@ -298,12 +301,14 @@ fault() {
 dispute() { say warn "$@"; }
 unknown() { say inconclusive "$@"; }
 
-# net_state INTERFACE: sets link to up, down, off, gone or disputed; why is the evidence.
+# net_state INTERFACE: sets link to up, down, off, gone, unread or disputed; why is the evidence.
 net_state() {
     link=up why=''
     if [ ! -d "$dir" ]; then
         link=gone why="the kernel has no interface $1"
-        if exists "$root/proc/net/dev"; then
+        if ! exists "$root/proc/net/dev"; then
+            link=unread why='/sys/class/net and /proc/net/dev have nothing on it'
+        else
             while IFS= read -r line; do
                 case $line in *"$1:"*) link=disputed why="/proc/net/dev has it, /sys/class/net has not" ;; esac
             done <"$root/proc/net/dev"
@@ -327,6 +332,7 @@ port_state() {
     link=up why=''
     if [ ! -d "$dir" ]; then
         link=gone why='the kernel has no such RDMA port'
+        [ -d "$root/sys/class/net" ] || link=unread why='/sys is unreadable'
         return
     fi
     load "$dir/state"
@@ -396,6 +402,7 @@ judge_link() {
     down) fault link "$1 link down ($why)" ;;
     off) fault link "$1 is switched off ($why)" ;;
     gone) fault link "$1 is gone: $why" ;;
+    unread) unknown link "$1: its link is unreadable ($why)" ;;
     *) dispute link "$1: sources disagree ($why)" ;;
     esac
 }
@@ -433,7 +440,11 @@ expect_net() {
         ;;
     mtu)
         load_number "$dir/mtu"
-        [ "$value" = "$3" ] || fault mtu "$1 has MTU ${value:-unreadable}, $3 expected"
+        if [ -z "$value" ]; then
+            unknown mtu "$1: its MTU is unreadable, $3 expected"
+        elif [ "$value" != "$3" ]; then
+            fault mtu "$1 has MTU $value, $3 expected"
+        fi
         ;;
     driver)
         driver_of
@@ -459,13 +470,21 @@ expect_rdma() {
             dispute link "$1: sources disagree (infiniband_verbs has it, infiniband has not)"
             return
         done
-        fault link "$1 is gone: the kernel has no such RDMA device"
+        if [ -d "$root/sys/class/net" ]; then
+            fault link "$1 is gone: the kernel has no such RDMA device"
+        else
+            unknown link "$1: its files are unreadable"
+        fi
         return
     fi
     case $2 in
     firmware)
         load "$dir/fw_ver"
-        [ "$value" = "$3" ] || fault firmware "$1 has firmware ${value:-unreadable}, $3 expected"
+        if [ -z "$value" ]; then
+            unknown firmware "$1: its firmware is unreadable, $3 expected"
+        elif [ "$value" != "$3" ]; then
+            fault firmware "$1 has firmware $value, $3 expected"
+        fi
         ;;
     driver)
         driver_of
@@ -492,7 +511,9 @@ expect_pcie() {
         return
     fi
     pcie_of "$dir/device/.."
-    if [ -n "$value" ] && [ "$value" != "$now" ]; then
+    if [ -z "$value" ]; then
+        unknown pcie "$1 is at PCIe $now, $2 expected; the port above it is unreadable"
+    elif [ "$value" != "$now" ]; then
         dispute pcie "$1: sources disagree (PCIe $now, the port above it $value)"
     else
         fault pcie "$1 is at PCIe $now, $2 expected"
@@ -535,7 +556,11 @@ expect_port() {
         ;;
     layer)
         load "$dir/link_layer"
-        [ "$value" = "$3" ] || fault link "$1 has link layer ${value:-unreadable}, $3 expected"
+        if [ -z "$value" ]; then
+            unknown link "$1: its link layer is unreadable, $3 expected"
+        elif [ "$value" != "$3" ]; then
+            fault link "$1 has link layer $value, $3 expected"
+        fi
         if [ "$value" = InfiniBand ]; then
             load "$dir/lid"
             case $value in 0x0 | 0 | 0xffff) fault subnet "$1 is active without a LID ($value)" ;; esac
@@ -571,7 +596,9 @@ expect_of_node() {
         gpus_on_bus
         now=$value
         gpus_of_driver
-        if [ "$now" -ge "$2" ]; then
+        if [ -z "$now" ]; then
+            unknown gpus "the PCI bus is unreadable, $2 GPUs expected"
+        elif [ "$now" -ge "$2" ]; then
             return
         elif [ -n "$value" ] && [ "$value" -ge "$2" ]; then
             dispute gpus "sources disagree: $now GPUs on the bus, $value of the driver"
