@@ -2,10 +2,13 @@
 
 import base64
 import binascii
+import gzip
 import io
 import re
 import tarfile
+import zlib
 from collections.abc import Mapping
+from pathlib import Path
 
 from fabricgauge.features.jobs.slurm.job_state import JobState
 from fabricgauge.features.jobs.slurm.options import placing_options
@@ -20,80 +23,151 @@ from fabricgauge.store.run_directory import RunDirectory
 TIMEOUT_S = 3600.0
 #: Largest archive: a run of 256 nodes has some MB.
 MOST_BYTES = 1 << 30
+#: The folder in ``raw`` with the archives of jobs, as the nodes gave them.
+FETCHED = "fetched"
+
+#: What readers of a damaged archive raise.
+_DAMAGE = (binascii.Error, tarfile.TarError, zlib.error, EOFError)
 
 #: Files of a job: those below ``raw`` and its output.
 _MEMBER = re.compile(
     r"(?:raw(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,100}){2,3}|job-[0-9]+/out-[0-9]+\.txt)"
 )
 
-#: The node runs this script; $1 is the folder, which it removes after it has printed the answer.
-_SCRIPT = """
+#: The node runs this script; $1 is the folder. tar's status is the script's: a pipe would hide it.
+_PACK = """
 if [ ! -d "$1" ] || [ -L "$1" ] || [ ! -O "$1" ]; then
     echo "no results in $1 on $(hostname)" >&2
     exit 1
 fi
-cd -- "$1" && tar -czf - raw | base64 && cd / && rm -rf -- "$1" && rmdir -- "${1%/*}" 2>/dev/null
+cd -- "$1" || exit 1
+exec 4>&1
+status=$({ { tar -czf - raw; echo "$?" >&3; } | base64 >&4; } 3>&1) || exit 1
+exit "$status"
+"""
+#: The node runs this script once the results are stored; $1 is the folder.
+_REMOVE = """
+[ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || exit 0
+rm -rf -- "$1" || exit 1
+rmdir -- "${1%/*}" 2>/dev/null
 exit 0
 """
 
 
 def fetch_results(
     directory: RunDirectory, request: Request, base: str, states: Mapping[str, JobState]
-) -> None:
+) -> tuple[str, ...]:
     """Fetch what jobs that are over left on their first nodes, unless it is here already.
+
+    A node's copy is removed once its archive is stored here; returns why copies stay on nodes.
 
     Raises:
         CannotRun: a job's first node is unknown, or did not give the results.
     """
-    here = {
-        file.read_text("utf-8", "replace").strip()
-        for file in (directory.path / "raw").glob("attempt-*/job")
-    }
+    folder, remains = f"{base}/{directory.identity}", []
     for job, state in states.items():
-        if state.over and job not in here:
-            _fetch(directory, request, f"{base}/{directory.identity}", job)
+        if not state.over or job in _jobs_here(directory):
+            continue
+        node = "" if _archive_of(directory, job).exists() else _store_archive(
+            directory, request, folder, job
+        )  # fmt: skip
+        unpack(directory, _archive_of(directory, job))
+        if trouble := _remove(request, folder, job, node):
+            remains.append(trouble)
+    return tuple(remains)
 
 
-def _fetch(directory: RunDirectory, request: Request, folder: str, job: str) -> None:
+def _jobs_here(directory: RunDirectory) -> set[str]:
+    files = (directory.path / "raw").glob("attempt-*/job")
+    return {file.read_text("utf-8", "replace").strip() for file in files}
+
+
+def _archive_of(directory: RunDirectory, job: str) -> Path:
+    return directory.path / "raw" / FETCHED / f"job-{job}.tar.gz"
+
+
+def _store_archive(directory: RunDirectory, request: Request, folder: str, job: str) -> str:
+    """Store the archive of a job's results in the run directory; return the node that gave it."""
     node = first_node(job)
     if not node:
         raise CannotRun(
             f"Slurm no longer knows the nodes of job {job}; its results are on its first node, in"
             f" {folder}/raw"
         )
-    argv = (
+    completed = process.run(
+        _on_node(request, node, _PACK, folder), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
+    )
+    stay = f"They stay there in {folder}; fabricgauge collect {directory.path} tries again"
+    if completed.exit_code != 0 or not completed.stdout.strip():
+        reason = _reason(completed.stderr)
+        raise CannotRun(f"the results of job {job} were not fetched from {node}: {reason}. {stay}")
+    try:
+        content = base64.b64decode("".join(completed.stdout.split()), validate=True)
+        _check(content)
+        path = _archive_of(directory, job)
+        writing.make_folder(path.parent, directory.path)
+        writing.write_whole(path, content, directory.path)
+    except (*_DAMAGE, OSError) as error:
+        raise CannotRun(
+            f"the results of job {job} from {node} were not stored: {error}. {stay}"
+        ) from error
+    return node
+
+
+def _check(content: bytes) -> None:
+    """Read an archive to its end: gzip's checksum comes last, after the end of the last file."""
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as packed:
+        while packed.read(1 << 20):
+            pass
+    with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as tar:
+        if not any(is_result(member.name) for member in tar):
+            raise tarfile.TarError("the archive has no results")
+
+
+def _remove(request: Request, folder: str, job: str, node: str) -> str:
+    """Remove the results from a job's first node; return why they stay there, if they do."""
+    node = node or first_node(job)
+    if not node:
+        return f"the results of job {job} are stored; a copy may remain on its first node: {folder}"
+    completed = process.run(_on_node(request, node, _REMOVE, folder), timeout_s=TIMEOUT_S)
+    if completed.exit_code == 0:
+        return ""
+    reason = _reason(completed.stderr)
+    return f"the results of job {job} are stored; a copy remains in {folder} on {node}: {reason}"
+
+
+def _on_node(request: Request, node: str, script: str, folder: str) -> tuple[str, ...]:
+    return (
         "srun", f"--nodelist={node}", "--nodes=1", "--ntasks=1", "--time=10", "--mpi=none",
         "--quiet", "--job-name=fabricgauge-fetch", *placing_options(request),
-        "sh", "-c", _SCRIPT, "sh", folder,
+        "sh", "-c", script, "sh", folder,
     )  # fmt: skip
-    completed = process.run(argv, timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES)
-    if completed.exit_code != 0 or not completed.stdout.strip():
-        lines = completed.stderr.split("\n") or [""]
-        reason = " ".join(line for line in lines if line.strip())[:300] or "no output"
-        raise CannotRun(
-            f"the results of job {job} were not fetched from {node}: {reason}. They stay there in"
-            f" {folder}; fabricgauge collect {directory.path} tries again"
-        )
-    unpack(directory, completed.stdout)
 
 
-def unpack(directory: RunDirectory, text: str) -> None:
-    """Write the files of an archive in base64 to the run directory; others are left out.
+def _reason(stderr: str) -> str:
+    lines = stderr.split("\n")
+    return " ".join(line for line in lines if line.strip())[:300] or "no output"
+
+
+def unpack(directory: RunDirectory, archive: Path) -> None:
+    """Write the files of an archive to the run directory; others are left out.
+
+    The files that name the jobs come last: only with them the results count as fetched.
 
     Raises:
-        CannotRun: it is no archive.
+        CannotRun: it is no archive, or a file cannot be written.
     """
     try:
-        packed = io.BytesIO(base64.b64decode("".join(text.split()), validate=True))
-        with tarfile.open(fileobj=packed, mode="r:gz") as tar:
-            for member in tar:
-                content = tar.extractfile(member) if member.isreg() else None
-                if content is not None and is_result(member.name):
+        with tarfile.open(archive, mode="r:gz") as tar:
+            members = [member for member in tar if member.isreg() and is_result(member.name)]
+            for member in sorted(members, key=lambda member: member.name.endswith("/job")):
+                content = tar.extractfile(member)
+                if content is not None:
                     path = directory.path / member.name
                     writing.make_folder(path.parent, directory.path)
                     writing.write_whole(path, content.read(), directory.path)
-    except (binascii.Error, tarfile.TarError, EOFError, OSError) as error:
-        raise CannotRun(f"the results are damaged: {error}") from error
+    except (*_DAMAGE, OSError) as error:
+        raise CannotRun(f"the results in {archive} were not unpacked: {error}") from error
 
 
 def is_result(name: str) -> bool:

@@ -121,7 +121,8 @@ def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judge
         request = read_batch(directory).request
         if request.carried:
             progress.stage("fetching the results from the job's first node")
-            fetch_results(directory, request, carried_base(), states)
+            for remains in fetch_results(directory, request, carried_base(), states):
+                progress.trouble(remains)
         wait_for_files(directory, states)
         collect_results(directory, target, states)
         for job, state in states.items():

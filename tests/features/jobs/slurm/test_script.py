@@ -1,6 +1,5 @@
 """Job scripts: what shellcheck says of them, and that nothing in them is interpreted."""
 
-import base64
 import hashlib
 import shutil
 import subprocess
@@ -10,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.jobs.fetching import is_result, unpack
+from fabricgauge.features.jobs.fetching import fetch_results, is_result, unpack
 from fabricgauge.features.jobs.job import archive
+from fabricgauge.features.jobs.slurm.job_state import JobState
 from fabricgauge.features.jobs.slurm.options import build_options, check_options, clusters
 from fabricgauge.features.jobs.slurm.script import (
     _PLACEHOLDER,
@@ -291,12 +291,15 @@ def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
     # The programs are gone from the node, the results are there to be fetched.
     assert [entry.name for entry in (tmp_path / "node").iterdir()] == [place.name]
 
-    text = subprocess.run(
-        ["sh", "-c", "tar -czf - raw | base64"], cwd=place, capture_output=True, text=True,
-        check=True,
-    ).stdout  # fmt: skip
-    directory = RunDirectory.create(tmp_path / "runs")
-    unpack(directory, text)
+    # The head fetches them: its srun is the stand-in above.
+    directory = RunDirectory(tmp_path / "runs" / place.name)
+    (directory.path / "raw").mkdir(parents=True)
+    stand_in(bin_, "scontrol", 'echo "JobId=7 BatchHost=c1 X=y"')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", env["PATH"])
+        states = {"7": JobState("COMPLETED")}
+        remains = fetch_results(directory, Request(2), str(tmp_path / "node"), states)
+    assert remains == () and not (tmp_path / "node").exists()
     assert (directory.path / "raw" / "launch-01-1" / "exit").read_text() == "0\n"
 
 
@@ -315,7 +318,10 @@ def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
 def test_only_results_are_fetched(name: str, tmp_path: Path) -> None:
     assert not is_result(name)
     directory = RunDirectory.create(tmp_path / "runs")
-    unpack(directory, base64.b64encode(archive({name: (b"x", 0o600)})).decode())
+    file = tmp_path / "results.tar.gz"
+    file.write_bytes(archive({name: (b"x", 0o600)}))
+    unpack(directory, file)
     assert not [path for path in (directory.path / "raw").rglob("*") if path.is_file()]
-    with pytest.raises(CannotRun, match="damaged"):
-        unpack(directory, "no base64 \x00")
+    file.write_bytes(b"no archive \0")
+    with pytest.raises(CannotRun, match="not unpacked"):
+        unpack(directory, file)
