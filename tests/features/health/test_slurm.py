@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.features.slurm_lab.slurm_jobs import await_job, node_state, submit, until
 from tests.lab.conftest import MakeLab, on
@@ -111,6 +112,7 @@ def test_without_consent_no_node_is_drained(cluster: Cluster) -> None:
 
 @pytest.mark.slow
 def test_half_the_rate_errors_and_flaps_drain_with_their_figures(cluster: Cluster) -> None:
+    cluster.known = msgspec.structs.replace(cluster.known, limits={"flaps": (0, 2)})
     cluster.watch()
     cluster.fault("port-rate", 500e6)
     cluster.await_drain("eth1 at 492 of 984 Mb/s")

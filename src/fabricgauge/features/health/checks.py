@@ -70,8 +70,9 @@ WINDOW_S = 3600
 _ERRORS_PER_GBIT = 1e9 * WINDOW_S / 1e12
 
 LIMITS = (
-    CountLimit("flaps", "`carrier_down_count`, `link_downed`", 0, 2,
-               "gpud calls a port that went down three times flapping; a sound link never does"),
+    CountLimit("flaps", "`carrier_down_count`, `link_downed`", 0, None,
+               "a sound link never goes down; who took it down, no counter says: an administrator "
+               "and a switch that restarts count as well"),
     CountLimit("errors", "`rx_errors`, `tx_errors`; `symbol_error`, `link_error_recovery`, "
                "`local_link_integrity_errors`, `port_rcv_errors`, "
                "`port_rcv_remote_physical_errors`, `excessive_buffer_overrun_errors`",
