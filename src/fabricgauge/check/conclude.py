@@ -3,6 +3,7 @@
 import msgspec
 
 from fabricgauge.judge.ceiling.technologies import ceilings
+from fabricgauge.judge.ceiling.together import add_ceilings
 from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.judge.evidence.ledger import compute_ledgers
 from fabricgauge.judge.interface import Context
@@ -16,6 +17,7 @@ from fabricgauge.model.pairs import FabricResult
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.store.matrices import write_matrices
 from fabricgauge.store.run_directory import RunDirectory, now_utc
@@ -49,7 +51,11 @@ def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None =
     """
     limits = ceilings(run.fabric.networks, run.launches)
     fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
-    return Context(run, limits, thresholds, fabric, gather_evidence(run))
+    evidence = gather_evidence(run)
+    own_choice = evidence.find_network(None)
+    if not run.imported and (total := add_ceilings(run.fabric, own_choice, limits, thresholds)):
+        limits[OWN_CHOICE] = total
+    return Context(run, limits, thresholds, fabric, evidence)
 
 
 def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] = ()) -> Judged:

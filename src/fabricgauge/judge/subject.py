@@ -6,6 +6,7 @@ from functools import cached_property
 
 import msgspec
 
+from fabricgauge.judge.ceiling.together import add_ceilings
 from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.judge.localise.typical import typical_series
 from fabricgauge.judge.stats.series import Series, series_of
@@ -266,8 +267,12 @@ def _subject(context: Context, name: str | None) -> Subject:
     unpinned = "MPI was not pinned to a network"
     network: Network | Skipped = Skipped(unpinned)
     ceiling: Ceiling | Skipped = Skipped(f"{unpinned}, so no ceiling applies")
+    evidence = context.evidence.find_network(name)
     if imported and name is None:
         ceiling = Skipped(_UNSTATED)
+    elif name is None:
+        total = add_ceilings(run.fabric, evidence, context.ceilings, context.thresholds)
+        ceiling = total or ceiling
     if name is not None:
         matching = (network for network in run.fabric.networks if network.name == name)
         network = next(matching, Skipped(f"discovery found no network {name}"))
@@ -285,7 +290,7 @@ def _subject(context: Context, name: str | None) -> Subject:
             if launch.network == loopback_of(name or "")
             or (is_loopback(launch.network) and nodes.issuperset(launch.nodes))
         ),
-        evidence=context.evidence.find_network(name),
+        evidence=evidence,
         pairs=tuple(
             analysis
             for analysis in context.fabric.analyses

@@ -23,6 +23,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
+from fabricgauge.model.words.networks import OWN_CHOICE
 
 ID = "fraction"
 
@@ -87,10 +88,14 @@ _CLOCK = causes.Cause(
     "set the governor to performance (cpupower frequency-set -g performance) and measure again",
     in_host=True,
 )
+_STRIPED = causes.Cause(
+    "MPI does not give each network its share, or one of the networks carries less than it could",
+    "measure each network alone: fabricgauge check --network NAME; fabricgauge discover lists them",
+)
 #: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
-    _BROKE, _CLOCK,
+    _BROKE, _CLOCK, _STRIPED,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
@@ -213,6 +218,8 @@ def _find_doubt(
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
     if plain is not Outcome.FAIL:
         return None
+    if stream.subject.name == OWN_CHOICE:
+        return _STRIPED
     if causes.find_log_lines(stream, "broken"):
         return _BROKE
     if causes.find_log_lines(stream, "clock"):
@@ -256,6 +263,8 @@ def _causes(stream: Stream) -> tuple[causes.Cause, ...]:
         return (_ABOVE,)
     if stream.fraction >= stream.limit(stream.enough):
         return (causes.UNSTEADY,)
+    if stream.subject.name == OWN_CHOICE:
+        return (_STRIPED,)
     return causes.causes(stream)
 
 

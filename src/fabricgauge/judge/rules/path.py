@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.judge import foreign, nccl
+from fabricgauge.judge.ceiling.together import STRIPED, sum_by_network
 from fabricgauge.judge.interface import judge_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
@@ -213,6 +214,9 @@ def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: boo
         summary = f"discovery found no network {subject.name}, so no interface was expected"
         return Verdict(Outcome.INCONCLUSIVE, summary)
     shares = sentences.listed(_network_shares(subject, node))
+    if not isinstance(subject.ceiling, Skipped):
+        crossed = _crossed(_striped_share(subject, node))
+        return Verdict(Outcome.PASS, f"MPI used several links at once: {shares}", crossed)
     return Verdict(
         Outcome.INCONCLUSIVE,
         f"MPI was free to choose: the figures belong to no single network ({shares})",
@@ -346,14 +350,12 @@ def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[
 
 
 def _network_shares(subject: Subject, node: LaunchTraffic) -> list[str]:
-    names = {
-        member.interface: network.name
-        for network in subject.run.fabric.networks
-        for member in network.rails_of(node.node)
-    }
-    by_network: dict[str, int] = {}
-    for interface, count in node.sent_bytes.items():
-        name = names.get(interface, interface)
-        by_network[name] = by_network.get(name, 0) + count
-    shares = _most_first(by_network)
+    shares = _most_first(sum_by_network(subject.run.fabric.networks, node))
     return [f"{name} {figures.percent(count / node.total_bytes)}" for name, count in shares]
+
+
+def _striped_share(subject: Subject, node: LaunchTraffic) -> float:
+    """Return the share of a node's bytes that crossed networks whose ceilings add up."""
+    counts = sum_by_network(subject.run.fabric.networks, node).values()
+    used = sum(count for count in counts if count >= STRIPED * node.total_bytes)
+    return used / node.total_bytes

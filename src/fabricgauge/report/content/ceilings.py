@@ -6,14 +6,16 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.words.figures import rate, size, with_unit
+from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report import document as doc
 
 
 def brief_ceilings(judged: Judged) -> doc.Section:
     """Return one line per network, for a terminal."""
     lines = []
-    for network in judged.run.fabric.networks:
-        ceiling = judged.ceilings.get(network.name)
+    names = [network.name for network in judged.run.fabric.networks]
+    for name in (*names, *({OWN_CHOICE} & {*judged.ceilings})):
+        ceiling = judged.ceilings.get(name)
         if isinstance(ceiling, Ceiling):
             sentence = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
             sentence += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
@@ -21,7 +23,7 @@ def brief_ceilings(judged: Judged) -> doc.Section:
             sentence += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
         else:
             sentence = f"no ceiling: {ceiling.reason if ceiling else 'not computed'}"
-        lines.append(doc.Paragraph(f"{network.name}: {sentence}"))
+        lines.append(doc.Paragraph(f"{name}: {sentence}"))
     return doc.Section("", "", tuple(lines), on=doc.SCREEN)
 
 

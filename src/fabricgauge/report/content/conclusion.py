@@ -18,7 +18,7 @@ from fabricgauge.model.words.figures import (
     supported_digits,
     with_unit,
 )
-from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback, named
 
 VIRTUAL = "Virtual cluster on one machine: the figures describe the lab, not a fabric."
 SIMULATED = "Simulated: no network carried anything; the figures are a simulator's, not a fabric's."
@@ -198,7 +198,7 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
 
 def limit_bytes_s(judged: Judged, network: str | None, pattern: str) -> float | None:
     """Return the ceiling for a pattern's figures: both directions add up."""
-    ceiling = judged.ceilings.get(network) if network is not None else None
+    ceiling = judged.ceilings.get(OWN_CHOICE if network is None else network)
     if not isinstance(ceiling, Ceiling):
         return None
     return (2 if words_of(pattern).summed else 1) * ceiling.payload_bytes_per_s

@@ -11,6 +11,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PATTERNS
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.figures import duration, megabytes_per_s, microseconds, percent
+from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.model.words.patterns import (
     ONE_WAY_BANDWIDTHS,
     PAIR_LATENCIES,
@@ -242,7 +243,7 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
     }
     for floor_s in sorted(floor for floor in floors if floor > 0):
         yield from level_line(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
-    ceiling = judged.ceilings.get(network) if network is not None else None
+    ceiling = judged.ceilings.get(OWN_CHOICE if network is None else network)
     if isinstance(ceiling, Ceiling) and marks:
         last, lowest = max(mark.x for mark in marks), min(mark.y for mark in marks)
         steps = range(int(last * FLOOR_STEPS_PER_DOUBLING) + 1)

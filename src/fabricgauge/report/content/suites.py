@@ -10,6 +10,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, UNITS, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.model.words.figures import digits, percent, size, with_unit
+from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.conclusion import worst_first
@@ -116,7 +117,7 @@ def ceiling_of(judged: Judged, entry: LoggedCurve) -> float | None:
     Bytes that move in directions that no rule knows have no ceiling.
     """
     network, curve = entry.launch.network, entry.curve
-    ceiling = judged.ceilings.get(network) if network is not None else None
+    ceiling = judged.ceilings.get(OWN_CHOICE if network is None else network)
     if not isinstance(ceiling, Ceiling) or curve.quantity != "bandwidth":
         return None
     if curve.pattern is None and not curve.derived_from_ping_pong:
