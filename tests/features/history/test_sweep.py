@@ -20,6 +20,7 @@ from fabricgauge.features.history.sweep import (
     state_coverage,
 )
 from fabricgauge.features.history.values import RunRow
+from fabricgauge.model.errors import CannotRun
 
 REQUEST = SweepRequest("", "", "normal", "slurm", 120, 2, 7, dry_run=False)
 
@@ -130,6 +131,42 @@ def test_a_sweep_gives_way_while_it_measures(monkeypatch: pytest.MonkeyPatch) ->
     assert queue.cancelled == 1
     assert 0 not in statuses
     assert lines == ["job 17 waits for nodes: the sweep ends"]
+
+
+def test_a_queue_that_cannot_be_read_ends_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unreadable(Queue):
+        def find_waiting(self) -> tuple[str, ...]:
+            if super().find_waiting():
+                raise CannotRun("squeue failed: slurm_load_jobs error")
+            return ()
+
+    monkeypatch.setattr(sweep, "LOOK_S", 0.05)
+    lines: list[str] = []
+    queue = Unreadable(20, waits=True)
+    pairs = [(f"a{number}", f"b{number}") for number in range(8)]
+    began_s = time.monotonic()
+    statuses = sweep.measure_pairs(queue, pairs, Path(), lines.append)
+    assert time.monotonic() < began_s + 15
+    assert (queue.cancelled, 0 in statuses) == (1, False)
+    assert len(lines) == 1 and "squeue failed" in lines[0]
+
+
+def test_jobs_of_all_partitions_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Sequence[str]] = []
+
+    def ask(argv: Sequence[str]) -> str:
+        asked.append(argv)
+        return "17|simulation|Resources\n"
+
+    monkeypatch.setattr(sweep, "_ask", ask)
+    assert sweep.SlurmQueue(REQUEST).find_waiting() == ("17",)
+    assert not any("partition" in word or word == "normal" for word in asked[0])
+
+
+def test_the_line_for_cron_looks_for_drift_after_any_sweep() -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "watch-over-time.md"
+    (line,) = (line for line in page.read_text().splitlines() if line.startswith("0 3 * * 0"))
+    assert "; fabricgauge history drift" in line and "&&" not in line
 
 
 def test_a_sweep_that_nobody_disturbs_measures_all_pairs() -> None:

@@ -10,10 +10,13 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 from tests.features.history.runs import copy_recorded, write_runs
 
+from fabricgauge.features.history.learning import learn
+from fabricgauge.features.history.values import Share
 from fabricgauge.features.history.verb import history, parse_day, parse_setting, parse_share
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
+from fabricgauge.store.files.toml import loads
 
 
 def slow_from(run: int, node: int, factor: float) -> Any:
@@ -121,7 +124,7 @@ def test_learned_thresholds_reach_the_verdict_with_their_origin(
     root = tmp_path / "runs"
     for number in range(6):
         path = copy_recorded(root, "healthy")
-        path.rename(path.with_name(f"2026111{number}T151532Z-fbfd74"))
+        make_real(path.rename(path.with_name(f"2026111{number}T151532Z-fbfd74")))
     file = tmp_path / "learned.toml"
     call(root, "learn", "--chance", "0.1", "--to", str(file), expect=0)
     monkeypatch.setenv(settings.SITE_FILE_VARIABLE, str(file))
@@ -132,6 +135,46 @@ def test_learned_thresholds_reach_the_verdict_with_their_origin(
     assert limit["fraction.warn"].value < limit["fraction.pass"].value
     assert "learned from 6 runs" in limit["fraction.pass"].origin
     assert str(file) in limit["fraction.pass"].origin
+
+
+def make_real(path: Path) -> None:
+    """Make a run of a lab one of real nodes."""
+    run = json.loads((path / "run.json").read_text())
+    del run["asked"]["lab"]
+    (path / "run.json").write_text(json.dumps(run))
+    fabric = json.loads((path / "fabric.json").read_text())
+    (path / "fabric.json").write_text(json.dumps({**fabric, "virtual": False}))
+
+
+def test_only_passed_runs_on_real_nodes_are_learned_from(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    for number in range(12):
+        path = copy_recorded(root, "healthy")
+        path = path.rename(path.with_name(f"202611{number + 10}T151532Z-fbfd74"))
+        if number < 6:
+            make_real(path)
+        # A failed run has verdicts that passed, one of them a tenth of the ceiling.
+        path = copy_recorded(root, "slow-link")
+        make_real(path.rename(path.with_name(f"202611{number + 10}T161532Z-94d4a5")))
+    text = call(root, "learn", "--chance", "0.1")
+    assert "learned from 6 runs" in text
+    limits = loads(text)["thresholds"]
+    assert limits["fraction.pass"] > 0.9
+
+
+def test_a_warned_figure_is_not_learned_from() -> None:
+    shares = [Share("fraction.pass", "ib", 0.9, "WARN")] * 200
+    assert learn(shares, 0.1) == ((), {})
+    assert learn([*shares, *[Share("fraction.pass", "ib", 0.98, "PASS")] * 20], 0.1)[0]
+
+
+def test_without_runs_of_real_nodes_the_reason_is_told(tmp_path: Path) -> None:
+    root = tmp_path / "runs"
+    copy_recorded(root, "healthy")
+    words = ("learn", "-o", str(root), "--index", str(tmp_path / "index.sqlite"))
+    done = CliRunner().invoke(history, words)
+    assert done.exit_code == 3
+    assert "real nodes" in done.output
 
 
 def test_too_few_figures_leave_the_built_in_threshold(tmp_path: Path) -> None:

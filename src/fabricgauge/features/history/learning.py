@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.features.history.values import Share
+from fabricgauge.features.history.values import History, Share
 
 #: Thresholds that a site's figures can set, and if a sound figure is at least as large.
 LEARNED = {
@@ -31,8 +31,6 @@ SOFT = {
     "fraction.bus_pass": "fraction.bus_warn",
     "fraction.gpu_pass": "fraction.gpu_warn",
 }
-#: Outcomes of sound figures.
-_SOUND = ("PASS", "WARN")
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -42,6 +40,12 @@ class Learned(msgspec.Struct, frozen=True):
     value: float
     figures: int
     missed: int
+
+
+def only_passed(history: History) -> History:
+    """Return the history without runs that did not pass: their figures may all be low."""
+    passed = tuple(run for run in history.runs if run.outcome == "PASS")
+    return msgspec.structs.replace(history, runs=passed)
 
 
 def fewest_figures(chance: float) -> int:
@@ -56,7 +60,7 @@ def learn(shares: Iterable[Share], chance: float) -> tuple[tuple[Learned, ...], 
     """
     figures: dict[str, list[float]] = {}
     for share in shares:
-        if share.threshold in LEARNED and share.outcome in _SOUND and share.value > 0:
+        if share.threshold in LEARNED and share.outcome == "PASS" and share.value > 0:
             figures.setdefault(share.threshold, []).append(share.value)
     learned: list[Learned] = []
     short: dict[str, int] = {}

@@ -188,8 +188,13 @@ def measure_pairs(
 
     def look() -> None:
         while not stop.wait(LOOK_S):
-            if waiting := queue.find_waiting():
-                report(f"job {waiting[0]} waits for nodes: the sweep ends")
+            try:
+                waiting = queue.find_waiting()
+                why = f"job {waiting[0]} waits for nodes" if waiting else ""
+            except Exception as error:  # who cannot look must assume that somebody waits
+                why = f"the queue cannot be watched: {error}"
+            if why:
+                report(f"{why}: the sweep ends")
                 stop.set()
                 queue.cancel()
                 group.end()
@@ -236,8 +241,8 @@ class SlurmQueue:
         return nodes, tuple(node for node in nodes if states[node] == "idle")
 
     def find_waiting(self) -> tuple[str, ...]:
-        """Return the jobs of others that wait for nodes."""
-        argv = ("squeue", "--noheader", "--states=PENDING", "--format=%i|%j|%r", *self._partition())
+        """Return the jobs of others that wait for nodes, in any partition: they may share nodes."""
+        argv = ("squeue", "--noheader", "--states=PENDING", "--format=%i|%j|%r")
         return parse_waiting(_ask(argv))
 
     def is_free(self, pair: tuple[str, str]) -> bool:

@@ -50,8 +50,15 @@ _network_option = click.option(
 _pattern_option = click.option(
     "--pattern", default="", metavar="PATTERN", help="Pattern. Default: all."
 )
-#: Which runs.
-_run_options = combine_options(
+
+
+def _lab_option(default: str) -> cli_options.Decorator:
+    words = f"Runs of this lab. Default: {default}."
+    return click.option("--lab", "place", metavar="NAME", help=words)
+
+
+#: Which runs, apart from their lab.
+_run_options_without_lab = combine_options(
     cli_options.nodelist_option("all"),
     _network_option,
     click.option(
@@ -62,7 +69,6 @@ _run_options = combine_options(
         "--until", "to_s", type=Parsed("day", parse_day), default=float("inf"), metavar="DAY",
         help="Last moment.",
     ),
-    click.option("--lab", "place", metavar="NAME", help="Runs of this lab. Default: all runs."),
     click.option(
         "--with", "with_settings", multiple=True, type=Parsed("setting", parse_setting),
         metavar="NAME=VALUE",
@@ -71,6 +77,7 @@ _run_options = combine_options(
     cli_options.output_option(),
     _index_option,
 )  # fmt: skip
+_run_options = combine_options(_run_options_without_lab, _lab_option("all runs"))
 #: Which of their series.
 _series_options = combine_options(
     _run_options,
@@ -248,7 +255,8 @@ def list_baselines(**options: Any) -> None:
 
 
 @history.command("learn")
-@_run_options
+@_run_options_without_lab
+@_lab_option("runs on real nodes")
 @click.option(
     "--chance", type=click.FloatRange(1e-5, 0.1), default=0.005, show_default=True, metavar="SHARE",
     help="Share of sound figures that may miss a learned threshold.",
@@ -257,23 +265,33 @@ def list_baselines(**options: Any) -> None:
 def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     """Print thresholds that this site's passed runs meet, as a table for a configuration file.
 
+    Runs of labs, simulations and imported logs do not count, unless --lab names a lab.
+
     They replace built-in thresholds only where you put them: in config.toml, or in the file that
     $FABRICGAUGE_SITE_FILE names. Verdicts then quote their origin.
     """
     from fabricgauge.cli.show import deliver
     from fabricgauge.features.history.index import open_index
-    from fabricgauge.features.history.learning import fewest_figures, learn, write_toml
+    from fabricgauge.features.history.learning import (
+        fewest_figures,
+        learn,
+        only_passed,
+        write_toml,
+    )
     from fabricgauge.features.history.series import read_history, read_shares
     from fabricgauge.features.history.words import day
 
-    root, selection = _root(options), _selection(options)
+    root, selection = _root(options), _selection(options, place="")
     with open_index(root, options["index"]) as connection:
-        stored = read_history(connection, root, selection, figures=False)
+        stored = only_passed(read_history(connection, root, selection, figures=False))
         shares = tuple(read_shares(connection, stored, selection.network))
     learned, short = learn(shares, chance)
     for name, count in short.items():
         click.echo(f"{name}: {count} figures of sound runs; {fewest_figures(chance)} are needed for"
                    f" a chance of {chance:g}", err=True)  # fmt: skip
+    if not stored.runs:
+        where = selection.place or "real nodes"
+        click.echo(f"{root} has no passed run of {where}; --lab NAME selects a lab's", err=True)
     if not learned:
         raise click.exceptions.Exit(3)
     days = f"{day(stored.runs[0].started_s)[:10]} to {day(stored.runs[-1].started_s)[:10]}"
@@ -362,13 +380,14 @@ def _nodes(text: str | None) -> tuple[str, ...]:
     return tuple(expand(text)) if text else ()
 
 
-def _selection(options: dict[str, Any]) -> "Selection":
+def _selection(options: dict[str, Any], place: str | None = None) -> "Selection":
+    """Return what the options select; without ``--lab`` the runs of ``place``, or all."""
     from fabricgauge.features.history.series import Selection
 
     lab = options.get("place")
     return Selection(
         nodes=frozenset(_nodes(options.get("nodelist"))), network=options.get("network", ""),
-        pattern=options.get("pattern", ""), place=f"lab {lab}" if lab else None,
+        pattern=options.get("pattern", ""), place=f"lab {lab}" if lab else place,
         sizes=options.get("sizes", ()), from_s=options.get("from_s", 0.0),
         to_s=options.get("to_s", float("inf")), settings=options.get("with_settings", ()),
     )  # fmt: skip
