@@ -83,7 +83,7 @@ def engine_on_nodes(target: Target) -> Iterator[Target]:
         fitting = [host for host in hosts if host.node not in faults]
         if any(str(parcel.file) not in answers[host.node].files for host in fitting):
             target.progress.stage(f"carrying the engine to {_nodes_in_words(fitting)}")
-        placed = place(fitting, parcel, bases, answers)
+        placed = place(fitting, parcel, bases, answers, keep=keep)
         if not keep:
             at_end.callback(drop, hosts, placed, parcel)
         faults |= placed.failures
@@ -140,7 +140,8 @@ def _mpi_on_nodes(access: HostAccess, bases: Sequence[str], keep: bool) -> Itera
                 for file in sorted(home.glob(pattern)):
                     packed.add(file, str(file.relative_to(home)))
         parcel = Parcel(archive, MPI_MARK, sha256_of(archive), archive=True)
-        placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
+        asked = ask_nodes(hosts, parcel, bases)
+        placed = place(hosts, parcel, bases, asked, keep=keep)
         try:
             yield placed
         finally:

@@ -2,6 +2,9 @@
 
 import hashlib
 import os
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -10,14 +13,17 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.host_access import Host
 from fabricgauge.nodes.launch.carrying import (
+    DIGITS,
     MpiOfHead,
     NodeAnswer,
     Parcel,
+    Placed,
     ask_nodes,
     drop,
     find_mpi_faults,
     parse_node_answer,
     place,
+    script,
 )
 
 #: A node that sees the head's files under no path: the words run in a shell that hides the program.
@@ -57,11 +63,101 @@ def test_a_program_is_carried_and_removed(parcel: Parcel, tmp_path: Path) -> Non
     assert copy.stat().st_mode & 0o777 == 0o700
     assert copy.parent.stat().st_mode & 0o777 == (tmp_path / "node").stat().st_mode & 0o777 == 0o700
     assert (placed.carried, placed.failures) == (("c1",), {})
-    # A copy that was kept is found, and not carried again.
-    again = place(NODES[:1], parcel, bases, ask_nodes(NODES[:1], parcel, bases))
-    assert (again.path, again.carried) == (placed.path, ())
     drop(NODES[:1], placed, parcel)
     assert not (tmp_path / "node").exists()
+
+
+def place_again(parcel: Parcel, base: Path, *, keep: bool = False) -> Placed:
+    bases = (str(base),)
+    return place(NODES[:1], parcel, bases, ask_nodes(NODES[:1], parcel, bases), keep=keep)
+
+
+def test_the_last_run_removes_the_program(parcel: Parcel, tmp_path: Path) -> None:
+    parcel.file.chmod(0o644)
+    base = tmp_path / "node"
+    first = place_again(parcel, base)
+    second = place_again(parcel, base)
+    assert (second.path, second.carried) == (first.path, ())  # it is not carried again
+    for _ in range(2):  # a run that drops twice takes nothing from another
+        drop(NODES[:1], first, parcel)
+        assert Path(second.path).read_bytes() == parcel.file.read_bytes()
+    drop(NODES[:1], second, parcel)
+    assert not base.exists()
+
+
+def test_a_kept_program_stays(parcel: Parcel, tmp_path: Path) -> None:
+    parcel.file.chmod(0o644)
+    kept = place_again(parcel, tmp_path / "node", keep=True)
+    month = time.time() - 30 * 86400
+    for mark in (Path(kept.path).parent / "used").iterdir():
+        os.utime(mark, (month, month))
+    drop(NODES[:1], place_again(parcel, tmp_path / "node"), parcel)
+    assert Path(kept.path).exists()
+
+
+def test_the_mark_of_a_killed_run_counts_for_a_week(parcel: Parcel, tmp_path: Path) -> None:
+    parcel.file.chmod(0o644)
+    killed = place_again(parcel, tmp_path / "node")
+    (mark,) = (Path(killed.path).parent / "used").iterdir()
+    for days, remains in ((6, True), (9, False)):
+        os.utime(mark, (time.time() - days * 86400,) * 2)
+        drop(NODES[:1], place_again(parcel, tmp_path / "node"), parcel)
+        assert Path(killed.path).exists() is remains
+
+
+def test_a_program_that_was_removed_meanwhile_is_carried(parcel: Parcel, tmp_path: Path) -> None:
+    parcel.file.chmod(0o644)
+    bases = (str(tmp_path / "node"),)
+    first = place_again(parcel, tmp_path / "node")
+    answers = ask_nodes(NODES[:1], parcel, bases)
+    drop(NODES[:1], first, parcel)
+    assert place(NODES[:1], parcel, bases, answers).carried == ("c1",)
+
+
+def test_a_copy_that_fails_takes_nothing_from_another_run(parcel: Parcel, tmp_path: Path) -> None:
+    """Both nodes share the folder; the second one's copy arrives damaged."""
+    parcel.file.chmod(0o644)
+    first = place_again(parcel, tmp_path / "node")
+    words = ("put", parcel.sha256, str(tmp_path / "node"), parcel.name, "file", "other")
+    done = subprocess.run(
+        ["sh", "-c", script(), "sh", *words], input="cut off", capture_output=True, text=True
+    )
+    assert "damaged" in done.stdout
+    assert Path(first.path).read_bytes() == parcel.file.read_bytes()
+    folder = Path(first.path).parent
+    assert sorted(entry.name for entry in folder.iterdir()) == [parcel.name, "used"]
+    assert len(list((folder / "used").iterdir())) == 1
+
+
+def test_nodes_with_a_shared_folder_do_not_write_to_one_file(
+    parcel: Parcel, tmp_path: Path
+) -> None:
+    """The two nodes have equal process numbers: a shell of one number plays both."""
+    put = script().rpartition('"$@"\n')[0]  # its functions alone
+    folder = tmp_path / "node" / parcel.sha256[:DIGITS]
+    words = f'"{parcel.sha256}" "{tmp_path / "node"}" "{parcel.name}" file'
+    # While the first node's copy arrives, the second node puts its own, whole.
+    play = f"""{put}
+    (uname() {{ echo one; }}; {{ sleep 1; cat "$1"; }} | put {words} run) &
+    (uname() {{ echo two; }}; sleep 0.3; put {words} run <"$1"; ls -A "{folder}" >"$2")
+    wait
+    """
+    seen = tmp_path / "seen"
+    done = subprocess.run(
+        ["sh", "-c", play, "sh", str(parcel.file), str(seen)], capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["have", f"{folder / parcel.name}"] * 2, done.stdout
+    assert len([name for name in seen.read_text().split() if name.startswith(".new-")]) == 1
+    assert sorted(path.name for path in (folder / "used").iterdir()) == ["run.one", "run.two"]
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def test_shellcheck_finds_nothing_in_the_nodes_script() -> None:
+    done = subprocess.run(
+        ["shellcheck", "--shell=sh", "--exclude=SC2317", "-"], input=script(), capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
 
 
 def test_a_changed_copy_is_replaced(parcel: Parcel, tmp_path: Path) -> None:

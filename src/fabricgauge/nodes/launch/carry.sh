@@ -55,41 +55,80 @@ own_folder() {
     case $(ls -ld -- "$1") in drwx------*) ;; *) fail "$1 is open to other users" ;; esac
 }
 
-# put SHA256 BASE NAME KIND: what standard input brings becomes BASE/DIGEST/NAME.
+# lock FOLDER: nobody else marks or drops below it, where the system has flock.
+lock() {
+    command -v flock >/dev/null && { command exec 9<"$1"; } 2>/dev/null && flock -w 20 9 2>/dev/null
+    return 0
+}
+
+# mark FOLDER USER: USER, a run, needs the program in FOLDER on this node.
+mark() {
+    lock "${1%/*}"
+    own_folder "$1"
+    own_folder "$1/used"
+    trouble=$({ : >"$1/used/$2.$(uname -n)"; } 2>&1) ||
+        fail "$1 cannot hold the program: ${trouble##*: }"
+    exec 9<&-
+}
+
+# others FOLDER USER: other runs, or this one on other nodes, need the program. The mark of a run that
+# was killed counts for a week.
+others() {
+    [ -n "$(find "$1/used" -type f ! -name "$2.$(uname -n)" \
+        \( -mtime -7 -o -name 'kept.*' \) 2>/dev/null)" ]
+}
+
+# hold SHA256 BASE NAME USER: mark a program that is here, and say if it still is.
+hold() {
+    folder=$2/$(printf '%.16s' "$1")
+    umask 077
+    own_folder "$2"
+    mark "$folder" "$4"
+    have "$1" "$folder/$3"
+}
+
+# put SHA256 BASE NAME KIND USER: what standard input brings becomes BASE/DIGEST/NAME.
 put() {
-    wanted=$1 base=$2 name=$3 kind=$4
+    wanted=$1 base=$2 name=$3 kind=$4 user=$5 new=''
     umask 077
     own_folder "$base"
     folder=$base/$(printf '%.16s' "$wanted")
-    own_folder "$folder"
-    new=$folder/.new-$$
-    trap 'rm -f -- "$new"' EXIT
+    mark "$folder" "$user"
+    # Other nodes may share the folder: no name in it comes from a process number.
+    trap 'rm -f -- "$new"; drop "$base" "${folder##*/}" "$user"' EXIT
+    new=$(mktemp "$folder/.new-XXXXXX" 2>&1) ||
+        fail "$folder cannot hold the program: ${new##*: }"
     trouble=$({ cat >"$new"; } 2>&1) || fail "$folder cannot hold the program: ${trouble##*: }"
     [ "$(digest "$new")" = "$wanted" ] || fail "the program arrived damaged in $folder"
-    printf '#!/bin/sh\n' >"$folder/.try-$$"
-    chmod 700 -- "$folder/.try-$$" "$new"
-    "$folder/.try-$$" 2>/dev/null
+    try=$(mktemp "$folder/.try-XXXXXX" 2>&1) ||
+        fail "$folder cannot hold the program: ${try##*: }"
+    printf '#!/bin/sh\n' >"$try"
+    chmod 700 -- "$try" "$new"
+    "$try" 2>/dev/null
     status=$?
-    rm -f -- "$folder/.try-$$"
+    rm -f -- "$try"
     [ "$status" = 0 ] || fail "$folder forbids execution (mount option noexec)"
-    if [ "$kind" = archive ]; then
+    if [ "$kind" = archive ] && [ -f "$folder/$name" ] && others "$folder" "$user"; then
+        : # another run works with these files
+    elif [ "$kind" = archive ]; then
         trouble=$(tar -xzf "$new" -C "$folder" 2>&1) ||
             fail "$folder cannot hold the MPI: $(printf '%s' "$trouble" | head -n 1)"
         : >"$folder/$name"
     else
         mv -f -- "$new" "$folder/$name"
     fi
+    trap 'rm -f -- "$new"' EXIT
     printf 'have %s\n' "$folder/$name"
 }
 
-# put_and_link SHA256 BASE NAME PLACE LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes
+# put_and_link SHA256 BASE NAME USER PLACE LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes
 # a link to the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted.
 # PLACE is the job's working directory, which launchers want on each node.
 put_and_link() {
-    put "$1" "$2" "$3" archive
-    mkdir -p -- "$4"
-    at=$5
-    shift 5
+    put "$1" "$2" "$3" archive "$4"
+    mkdir -p -- "$5"
+    at=$6
+    shift 6
     wanted=$1
     mkdir -p -- "$folder/lib"
     for soname; do
@@ -102,23 +141,22 @@ put_and_link() {
     fail "no library of the MPI ($*) was found; load its module before you submit"
 }
 
-# drop BASE DIGEST...: remove what put made, and BASE if nothing else is in it.
+# drop BASE DIGEST USER: USER needs the program no more. The last user removes what put made, and
+# BASE if nothing else is in it.
 drop() {
-    base=$1
-    shift
-    [ -d "$base" ] && [ ! -L "$base" ] && [ -O "$base" ] || return 0
-    for part; do
-        case $part in *[!0-9a-f]* | '') continue ;; esac
-        rm -rf -- "${base:?}/$part"
-    done
-    rmdir -- "$base" 2>/dev/null
-    return 0
+    case $2 in *[!0-9a-f]* | '') return 0 ;; esac
+    [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || return 0
+    lock "$1"
+    rm -f -- "${1:?}/$2/used/$3.$(uname -n)"
+    others "$1/$2" "$3" || rm -rf -- "${1:?}/$2"
+    rmdir -- "$1" 2>/dev/null
+    exec 9<&-
 }
 
-# drop_and_leave BASE DIGEST PLACE: drop, and remove a working directory that holds nothing.
+# drop_and_leave BASE DIGEST USER PLACE: drop, and remove a working directory that holds nothing.
 drop_and_leave() {
-    rmdir -- "$3" 2>/dev/null
-    drop "$1" "$2"
+    rmdir -- "$4" 2>/dev/null
+    drop "$1" "$2" "$3"
 }
 
 # ask SHA256 LIBRARY-SHA256 LIBRARY HELPER FILE...: which files are the program, and which MPI is here.

@@ -2,10 +2,12 @@
 
 Each node is asked first, so a shared folder is used where there is one. A program has the same path
 on all nodes, since a launcher starts it by one path. The folder is named after the user and the
-program's digest; a node checks the digest before it uses the program.
+program's digest; a node checks the digest before it uses the program. A file beside the program
+marks each run that uses it, and the last of them removes it.
 """
 
 import os
+import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,6 +29,9 @@ TIMEOUT_S = 60.0
 
 #: Digits of the digest in the name of a program's folder.
 DIGITS = 16
+
+#: Who uses a program that stays on the nodes; carry.sh knows this name.
+KEPT = "kept"
 
 
 class Parcel(msgspec.Struct, frozen=True):
@@ -74,13 +79,16 @@ class NodeAnswer(msgspec.Struct, frozen=True):
 class Placed(msgspec.Struct, frozen=True):
     """The program's path on all nodes, where it was carried to, and the nodes that cannot hold it.
 
-    ``base`` is empty if no node got a copy.
+    ``base`` is empty if the head's path is used. ``user`` marks the copies on ``marked`` nodes:
+    those that got one, and those that had one.
     """
 
     path: str
     base: str = ""
     carried: tuple[str, ...] = ()
     failures: dict[str, str] = {}
+    marked: tuple[str, ...] = ()
+    user: str = ""
 
 
 def usual_bases(home: str) -> tuple[str, ...]:
@@ -98,23 +106,28 @@ def ask_nodes(
 
 
 def place(
-    hosts: Sequence[Host], parcel: Parcel, bases: Sequence[str], answers: Mapping[str, NodeAnswer]
-) -> Placed:
+    hosts: Sequence[Host], parcel: Parcel, bases: Sequence[str], answers: Mapping[str, NodeAnswer],
+    *, keep: bool = False,
+) -> Placed:  # fmt: skip
     """Carry the program to all nodes that lack it; the first folder that suits all nodes is used.
 
     If none does, the folder that suits most nodes is used, and ``failures`` are of its other nodes.
+    With ``keep`` no run removes it.
     """
+    user = KEPT if keep else secrets.token_hex(8)
     asked = [host for host in hosts if answers[host.node].answered]
     if all(str(parcel.file) in answers[host.node].files for host in asked):
         return Placed(str(parcel.file))
     best: Placed | None = None
     for base in bases:
         path = parcel.path_in(base)
-        lacking = [host for host in asked if path not in answers[host.node].files]
+        there = [host for host in asked if path in answers[host.node].files]
+        held = _on_all(there, ("hold", parcel.sha256, base, parcel.name, user))
+        holding = tuple(node for node, answer in held.items() if path in answer.files)
+        lacking = [host for host in asked if host.node not in holding]
+        kind = "archive" if parcel.archive else "file"
         stored = _on_all(
-            lacking,
-            ("put", parcel.sha256, base, parcel.name, "archive" if parcel.archive else "file"),
-            parcel.file,
+            lacking, ("put", parcel.sha256, base, parcel.name, kind, user), parcel.file
         )
         failures = {
             node: answer.failure or "the copy of the program was broken off"
@@ -122,7 +135,7 @@ def place(
             if path not in answer.files
         }
         carried = tuple(node for node in stored if node not in failures)
-        placed = Placed(path, base, carried, failures)
+        placed = Placed(path, base, carried, failures, (*holding, *carried), user)
         if best is not None and len(failures) >= len(best.failures):
             drop(hosts, placed, parcel)
         else:
@@ -135,10 +148,10 @@ def place(
 
 
 def drop(hosts: Iterable[Host], placed: Placed, parcel: Parcel) -> None:
-    """Remove a carried program from the nodes that got it."""
-    if placed.carried:
-        wanted = [host for host in hosts if host.node in placed.carried]
-        _on_all(wanted, ("drop", placed.base, parcel.sha256[:DIGITS]))
+    """Remove a carried program from the nodes on which no other run uses it."""
+    if placed.marked:
+        wanted = [host for host in hosts if host.node in placed.marked]
+        _on_all(wanted, ("drop", placed.base, parcel.sha256[:DIGITS], placed.user))
 
 
 @contextmanager

@@ -73,7 +73,8 @@ spread_programs() {
     # shellcheck disable=SC2086  # several names
     timeout --kill-after=10 120 srun --label --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh put_and_link \
-        "$programs_digest" "$base" "$mark" "$base/$identity" "$library" $sonames <programs.tar.gz \
+        "$programs_digest" "$base" "$mark" "$identity-$SLURM_JOB_ID" "$base/$identity" \
+        "$library" $sonames <programs.tar.gz \
         >"$here/carried" 2>"$here/carried.err"
 }
 
@@ -81,7 +82,7 @@ spread_programs() {
 drop_programs() {
     timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop_and_leave "$base" \
-        "$(printf '%.16s' "$programs_digest")" "$base/$identity" >/dev/null 2>&1
+        "$(printf '%.16s' "$programs_digest")" "$identity-$SLURM_JOB_ID" "$base/$identity" >/dev/null 2>&1
     rm -f files.tar.gz programs.tar.gz
 }
 
