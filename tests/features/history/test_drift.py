@@ -6,13 +6,16 @@ from numpy.typing import NDArray
 
 from fabricgauge.features.history.drift import (
     WINDOWS,
+    Coverage,
     Policy,
     Reference,
     Watched,
     find_drift,
     watch_groups,
 )
-from fabricgauge.features.history.values import Group, Part, SeriesKey
+from fabricgauge.features.history.drift_content import decide
+from fabricgauge.features.history.values import Group, Part, RunRow, SeriesKey
+from fabricgauge.model.verdict import Outcome
 
 STREAM = SeriesKey("", "ib", "sender", "all_pairs_bandwidth", "", "", "mpich", 1 << 20)
 
@@ -124,3 +127,38 @@ def test_the_stated_rate_of_false_alarms_holds(noise: str) -> None:
             figures *= 1 - 0.3 * (random.random(figures.shape) < 0.1)
         alarmed += bool(drift_of(figures, policy).alarms)
     assert alarmed <= 65
+
+
+def run_rows(count: int, nodes: int, mpi: str = "mpich") -> list[RunRow]:
+    members = tuple(f"n{number}" for number in range(nodes))
+    row = RunRow("r", 0.0, True, "PASS", "", "", members, ("ib",), mpi, 0, 0, "")
+    return [row] * count
+
+
+def test_a_node_without_figures_in_its_latest_runs_is_silent() -> None:
+    values = sound_runs(14, 60, 8)
+    values[-3:, 2] = np.nan
+    values[-2:, 5] = np.nan  # the third last run has one
+    watched = find_drift([make_group(values)], Policy(), runs=run_rows(60, 8))
+    assert [place for _, place in watched.silent] == [("n2",)]
+    assert watched.by_node["n2"].silent == 1
+    assert not watched.by_node["n3"].silent
+    assert decide(0, watched.coverage) is Outcome.INCONCLUSIVE
+
+
+def test_runs_of_another_mpi_or_without_the_node_silence_nothing() -> None:
+    values = sound_runs(14, 60, 8)
+    values[-3:, 2] = np.nan
+    without = [RunRow("r", 0.0, True, "PASS", "", "", ("n0", "n1"), ("ib",), "mpich", 0, 0, "")]
+    runs = [*run_rows(57, 8), *without * 3, *run_rows(9, 8, mpi="openmpi")]
+    assert find_drift([make_group(values)], Policy(), runs=runs).silent == ()
+
+
+@pytest.mark.parametrize(
+    ("coverage", "outcome"),
+    [(Coverage(10, 0, 0), "PASS"), (Coverage(10, 5, 0), "PASS"), (Coverage(10, 6, 0),
+     "INCONCLUSIVE"), (Coverage(10, 0, 1), "INCONCLUSIVE"), (Coverage(), "INCONCLUSIVE")],
+)  # fmt: skip
+def test_a_pass_needs_evidence(coverage: Coverage, outcome: str) -> None:
+    assert decide(0, coverage).value == outcome
+    assert decide(1, coverage) is Outcome.FAIL

@@ -82,6 +82,15 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
     write(root, folder)  # an earlier site is written again
 
 
+def test_a_node_with_one_run_is_not_steady(tmp_path: Path) -> None:
+    root, folder = write_runs(tmp_path / "runs", 60), tmp_path / "site"
+    copy_recorded(root, "healthy")
+    write(root, folder)
+    pages = {node: (folder / "nodes" / f"{node}.html").read_text() for node in ("c1", "n3")}
+    assert "TOO FEW RUNS" in pages["c1"] and "STEADY" not in pages["c1"]
+    assert "STEADY" in pages["n3"] and "TOO FEW RUNS" not in pages["n3"]
+
+
 def test_a_cell_is_the_worst_of_its_time() -> None:
     shares = np.array([[1.0, np.nan], [0.7, np.nan], [0.9, 1.0]])
     cells, columns = bin_over_time(shares, [0.0, 60.0, 120.0])

@@ -137,6 +137,23 @@ def test_learned_thresholds_reach_the_verdict_with_their_origin(
     assert str(file) in limit["fraction.pass"].origin
 
 
+@pytest.mark.parametrize("silent", [False, True])
+def test_figures_that_end_are_no_sound_network(tmp_path: Path, silent: bool) -> None:
+    root = write_runs(tmp_path / "runs", 60)
+    for run in sorted(root.iterdir())[-3 if silent else -2 :]:
+        lines = (run / "results.jsonl").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if "all_pairs_bandwidth/" not in line]
+        assert len(kept) < len(lines)
+        (run / "results.jsonl").write_text("".join(kept))
+    text = call(root, "drift", "--format", "json", expect=3 if silent else 0)
+    drift = json.loads(text)
+    assert (drift["series"], drift["short"]) == (27, 0)
+    patterns = {entry["key"]["pattern"] for entry in drift["silent"]}
+    assert patterns == ({"all_pairs_bandwidth"} if silent else set())
+    page = call(root, "drift", expect=3 if silent else 0)
+    assert "27 of 27 series compared" in page
+
+
 def make_real(path: Path) -> None:
     """Make a run of a lab one of real nodes."""
     run = json.loads((path / "run.json").read_text())

@@ -19,7 +19,7 @@ from fabricgauge.features.history.ranks import (
     least_chance,
 )
 from fabricgauge.features.history.series import split_common
-from fabricgauge.features.history.values import Group, SeriesKey
+from fabricgauge.features.history.values import Group, RunRow, SeriesKey
 
 #: Runs of a reference, without a baseline. More of them allow an alarm after fewer runs.
 REFERENCE_RUNS = 40
@@ -61,13 +61,45 @@ class Alarm(msgspec.Struct, frozen=True):
     relative: bool
 
 
+class Coverage(msgspec.Struct, frozen=True):
+    """How many series were watched; ``short`` had too few runs to be compared.
+
+    ``silent`` ones were compared, but the latest runs of their nodes have no figure of them.
+    """
+
+    series: int = 0
+    short: int = 0
+    silent: int = 0
+
+    @property
+    def enough(self) -> bool:
+        """Check that most series were compared, and that none fell silent."""
+        return not self.silent and 2 * self.short <= self.series and self.short < self.series
+
+    def add(self, *, short: bool, silent: bool) -> "Coverage":
+        """Return the coverage with one more series."""
+        return Coverage(self.series + 1, self.short + short, self.silent + silent)
+
+
 class Watched(msgspec.Struct, frozen=True):
-    """The outcome of a watch: alarms, and how many series were or could not be compared."""
+    """The outcome of a watch: alarms, and what was or could not be compared.
+
+    ``silent`` are the series whose figures are missing in the latest runs.
+    """
 
     alarms: tuple[Alarm, ...]
-    series: int
-    short: int
+    coverage: Coverage
     allowed: float
+    silent: tuple[tuple[SeriesKey, tuple[str, ...]], ...] = ()
+    by_node: dict[str, Coverage] = {}
+
+    @property
+    def series(self) -> int:
+        return self.coverage.series
+
+    @property
+    def short(self) -> int:
+        return self.coverage.short
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -125,21 +157,64 @@ def _watch(group: Group, *, relative: bool = False) -> Watch:
 
 
 def find_drift(
-    groups: Sequence[Group], policy: Policy, choose: ChooseReference = choose_first_runs
-) -> Watched:
-    """Return the alarms of all series at their last run."""
+    groups: Sequence[Group], policy: Policy, choose: ChooseReference = choose_first_runs,
+    runs: Sequence[RunRow] = (),
+) -> Watched:  # fmt: skip
+    """Return the alarms of all series at their last run.
+
+    A series is silent if it had enough runs, but none of the last ones of ``runs`` with its nodes,
+    place and MPI has a figure of it.
+    """
     watches = tuple(watch_groups(groups))
     total = sum(len(watch.places) for watch in watches)
     allowed = policy.false_alarms / RUNS_OF_A_YEAR / max(1, total) / len(WINDOWS)
-    alarms, short = [], 0
+    alarms, silent, coverage = [], [], Coverage()
+    by_node: dict[str, Coverage] = {}
+    latest = _LatestRuns(runs)
     for watch in watches:
         for column in range(len(watch.places)):
             judged = _judge_column(watch, column, policy, allowed, choose)
             if isinstance(judged, Alarm):
                 alarms.append(judged)
-            elif judged is None:
-                short += 1
-    return Watched(tuple(alarms), total, short, allowed)
+            place = watch.places[column]
+            is_silent = judged is not None and _is_silent(watch, column, latest)
+            if is_silent:
+                silent.append((watch.key, place))
+            coverage = coverage.add(short=judged is None, silent=is_silent)
+            for node in place:
+                before = by_node.get(node, Coverage())
+                by_node[node] = before.add(short=judged is None, silent=is_silent)
+    return Watched(tuple(alarms), coverage, allowed, tuple(silent), by_node)
+
+
+class _LatestRuns:
+    """Find the latest runs of nodes at a place, with one MPI."""
+
+    def __init__(self, runs: Sequence[RunRow]) -> None:
+        self._by_node: dict[tuple[str, str, str], list[int]] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+        for position, run in enumerate(runs):
+            for node in ("", *run.nodes):  # the first stands for the runs of any nodes
+                self._by_node.setdefault((run.place, run.mpi, node), []).append(position)
+
+    def find(self, key: SeriesKey, nodes: tuple[str, ...]) -> list[int]:
+        """Return the positions of the latest runs in which all of ``nodes`` took part."""
+        known = key.place, key.mpi, nodes
+        if known not in self._known:
+            first, *others = [
+                self._by_node.get((key.place, key.mpi, node), []) for node in nodes or ("",)
+            ]
+            shared = set(first).intersection(*others)
+            self._known[known] = sorted(shared)[-WINDOWS[0] :]
+        return self._known[known]
+
+
+def _is_silent(watch: Watch, column: int, latest: _LatestRuns) -> bool:
+    """Check that none of the latest runs of a place has a figure of it."""
+    positions = latest.find(watch.key, watch.places[column])
+    measured = np.isfinite(watch.values[:, column])
+    last = max((run for run, known in zip(watch.runs, measured, strict=True) if known), default=-1)
+    return bool(positions) and last < positions[0]
 
 
 def _judge_column(

@@ -8,7 +8,7 @@ import numpy as np
 
 from fabricgauge.features.history import words
 from fabricgauge.features.history.changes import name_what_changed
-from fabricgauge.features.history.drift import RUNS_OF_A_YEAR, WINDOWS, Alarm, Watched
+from fabricgauge.features.history.drift import RUNS_OF_A_YEAR, WINDOWS, Alarm, Coverage, Watched
 from fabricgauge.features.history.series_content import runs_around
 from fabricgauge.features.history.values import Group, History, SeriesKey
 from fabricgauge.model.verdict import Outcome
@@ -92,10 +92,13 @@ def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
     """Return word, tone and headline."""
     watched = view.watched
     outcome = drift_outcome(watched)
+    covered = state_coverage(watched.coverage)
     if outcome is Outcome.PASS:
-        return outcome.value, TONES[outcome], "No series is worse than its reference."
+        return outcome.value, TONES[outcome], f"No series is worse than its reference: {covered}."
     if outcome is Outcome.INCONCLUSIVE:
-        text = "Every series has too few runs: a reference needs 8, and 3 and more after it."
+        text = f"{covered}: a reference needs 8 runs, and 3 and more after it."
+        if watched.silent:
+            text = f"{_name_silent(watched)} in the latest runs; {covered}"
         return outcome.value, TONES[outcome], text
     places = folded(dict.fromkeys(node for alarm in watched.alarms for node in alarm.place))
     worst = max(watched.alarms, key=lambda alarm: abs(alarm.shift.share))
@@ -103,16 +106,39 @@ def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
     text = (
         f"{subject}: {counted(len(watched.alarms), 'series', 'series')} drifted, most"
         f" {words.name_place(worst.key, worst.place)} by {signed(worst.shift.share)}"
-        f" ({words.name_series(worst.key)})"
+        f" ({words.name_series(worst.key)}); {covered}"
     )
     return outcome.value, TONES[outcome], text
 
 
 def drift_outcome(watched: Watched) -> Outcome:
-    """Return FAIL with an alarm, INCONCLUSIVE if no series has enough runs, else PASS."""
-    if watched.alarms:
+    """Return FAIL with an alarm, INCONCLUSIVE if the series cover too little, else PASS."""
+    return decide(len(watched.alarms), watched.coverage)
+
+
+def decide(alarms: int, coverage: Coverage) -> Outcome:
+    """Return FAIL with an alarm; PASS needs that most series were compared and none is silent."""
+    if alarms:
         return Outcome.FAIL
-    return Outcome.INCONCLUSIVE if watched.short == watched.series else Outcome.PASS
+    return Outcome.PASS if coverage.enough else Outcome.INCONCLUSIVE
+
+
+def state_coverage(coverage: Coverage) -> str:
+    """Return how many series were compared, and why the others were not."""
+    compared = coverage.series - coverage.short
+    sentence = f"{compared:,} of {counted(coverage.series, 'series', 'series')} compared"
+    if coverage.short:
+        sentence += f", {coverage.short:,} with too few runs"
+    if coverage.silent:
+        sentence += f", {coverage.silent:,} without figures in the latest runs of their nodes"
+    return sentence
+
+
+def _name_silent(watched: Watched) -> str:
+    places = folded(dict.fromkeys(node for _, place in watched.silent for node in place))
+    (key, _), *others = watched.silent
+    more = f" and {counted(len(others), 'series', 'series')} more" if others else ""
+    return f"{places or 'all nodes'}: no figures of {words.name_series(key)}{more}"
 
 
 def _alarm_row(view: DriftView, alarm: Alarm) -> tuple[str, ...]:
@@ -129,7 +155,9 @@ def _drift_data(view: DriftView, _setting: Setting) -> object:
     watched = view.watched
     return versioned(
         "history-drift", "1.0", outcome=drift_outcome(watched).value, series=watched.series,
-        short=watched.short, false_alarms=view.false_alarms, allowed=watched.allowed,
+        short=watched.short,
+        silent=[{"key": key, "place": place} for key, place in watched.silent],
+        false_alarms=view.false_alarms, allowed=watched.allowed,
         alarms=[
             {
                 "key": alarm.key, "place": alarm.place, "shift": alarm.shift._asdict(),

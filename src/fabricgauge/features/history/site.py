@@ -23,11 +23,17 @@ from fabricgauge.features.history import words
 from fabricgauge.features.history.drift import (
     Alarm,
     ChooseReference,
+    Coverage,
     Policy,
     Watched,
     find_drift,
 )
-from fabricgauge.features.history.drift_content import drift_outcome, explain_alarms
+from fabricgauge.features.history.drift_content import (
+    decide,
+    drift_outcome,
+    explain_alarms,
+    state_coverage,
+)
 from fabricgauge.features.history.series import split_common
 from fabricgauge.features.history.series_content import OneSeries, describe_series
 from fabricgauge.features.history.values import Group, History, RunRow
@@ -97,7 +103,7 @@ def write_pages(history: History, folder: Path, policy: Policy, choose: ChooseRe
     """
     _prepare(folder)
     site = _Site(history, folder, policy.least)
-    watched = find_drift(history.groups, policy, choose)
+    watched = find_drift(history.groups, policy, choose, history.runs)
     nodes = tuple(dict.fromkeys(node for run in history.runs for node in run.nodes))
     alarms: dict[str, int] = {}
     for alarm in watched.alarms:
@@ -106,7 +112,7 @@ def write_pages(history: History, folder: Path, policy: Policy, choose: ChooseRe
     measured = {node for columns in site.columns for node in columns}
     shown = [node for node in nodes if node in measured]
     for node in shown:
-        _write_node(site, node, alarms.get(node, 0))
+        _write_node(site, node, alarms.get(node, 0), watched.by_node.get(node, Coverage()))
     _write_index(site, watched, nodes, frozenset(shown), alarms)
     return 1 + len(shown)
 
@@ -160,7 +166,7 @@ def node_page(node: str) -> str:
 _MOST_PLACES = 12
 
 
-def _write_node(site: _Site, node: str, alarms: int) -> None:
+def _write_node(site: _Site, node: str, alarms: int, coverage: Coverage) -> None:
     history = site.history
     columns = [
         (group, column)
@@ -187,19 +193,22 @@ def _write_node(site: _Site, node: str, alarms: int) -> None:
         for series in all_series
     ]  # fmt: skip
     data = {"runs": rows, "series": [_plot_data(site, series, position) for series in all_series]}
-    word, tone = _word(alarms)
+    outcome = decide(alarms, coverage)
     changed = sum(len(series.changes) for series in all_series)
     site.write(
-        node_page(node), "node.html.j2", data, title=f"{node}: history", tone=tone, word=word,
+        node_page(node), "node.html.j2", data, title=f"{node}: history", tone=TONES[outcome],
+        word=_word(outcome, coverage),
         about=_about(history), headline=f"{node}: {counted(len(used), 'run')},"
-        f" {counted(changed, 'change')} of level", under=f"{counted(alarms, 'alarm')}.",
+        f" {counted(changed, 'change')} of level",
+        under=f"{counted(alarms, 'alarm')}. {state_coverage(coverage)}.",
         links=[("../index.html", "Overview")], shown=shown,
     )  # fmt: skip
 
 
-def _word(alarms: int) -> tuple[str, str]:
-    outcome = Outcome.FAIL if alarms else Outcome.PASS
-    return ("DRIFT" if alarms else "STEADY"), TONES[outcome]
+def _word(outcome: Outcome, coverage: Coverage) -> str:
+    if outcome is Outcome.INCONCLUSIVE:
+        return "FIGURES MISSING" if coverage.silent else "TOO FEW RUNS"
+    return "DRIFT" if outcome is Outcome.FAIL else "STEADY"
 
 
 def _about(history: History) -> str:
@@ -263,7 +272,7 @@ def _write_index(
     colours = [_rgb(UNMEASURED), *map(_rgb, HEAT)]
     causes = explain_alarms(history, watched.alarms)
     last = history.runs[::-1][:MOST_RUNS]
-    word = {Outcome.FAIL: "DRIFT", Outcome.PASS: "STEADY"}.get(outcome, "TOO FEW RUNS")
+    word = _word(outcome, watched.coverage)
     heads, cells = _node_cells(history)
     counts = _count_runs(history)
     site.write(
@@ -271,8 +280,7 @@ def _write_index(
         title="History of the network", tone=TONES[outcome], word=word, about=_about(history),
         headline=f"{counted(len(history.runs), 'run')} of {counted(len(nodes), 'node')},"
         f" {counted(len(watched.alarms), 'alarm')}",
-        under=f"{counted(watched.series, 'series', 'series')} watched, {watched.short:,} with too"
-        " few runs for an alarm.",
+        under=f"{state_coverage(watched.coverage)}.",
         links=[(f"#{name}", name.capitalize()) for name in ("alarms", "networks", "nodes", "runs")],
         alarms=[_alarm_row(history, alarm, cause, shown)
                 for alarm, cause in zip(watched.alarms, causes, strict=True)],

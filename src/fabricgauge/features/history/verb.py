@@ -174,7 +174,8 @@ def show_drift(
 ) -> None:  # fmt: skip
     """Compare the last runs of each series with its baseline, or with its first 40 runs.
 
-    Exit status: 0 no drift, 1 at least one alarm, 3 too few runs.
+    Exit status: 0 no drift, 1 at least one alarm, 3 undecided: most series have too few runs, or
+    the latest runs lack figures of a series.
     """
     from fabricgauge.features.history.drift import Policy, find_drift
     from fabricgauge.features.history.drift_content import (
@@ -186,7 +187,7 @@ def show_drift(
 
     with _opened(options) as stored:
         policy = Policy(false_alarms, least)
-        watched = find_drift(stored.groups, policy, _references(stored))
+        watched = find_drift(stored.groups, policy, _references(stored), stored.runs)
         causes = explain_alarms(stored, watched.alarms)
         view = DriftView(stored, watched, false_alarms, causes)
         print_report("history_drift", view, format, to)
