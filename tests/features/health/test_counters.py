@@ -211,12 +211,49 @@ def test_a_truncated_state_file_raises_no_alarm(node: Node, cut: int, filler: by
         node.state.write_bytes(whole)
 
 
-def test_a_state_that_cannot_be_kept_is_no_alarm(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shell", QUICK_SHELLS)
+def test_a_state_that_cannot_be_written_is_told_and_drains_no_node(
+    tmp_path: Path, shell: str
+) -> None:
     node = build_node(tmp_path)
     node.state = tmp_path / "nowhere" / "state"
+    for _ in range(2):
+        status, text, error = node.check(shell=shell)
+        assert (status, error) == (3, "")
+        assert text == f"INCONCLUSIVE: counters unknown: cannot write {node.state}\n"
+        assert node.check("--for", "slurm", shell=shell).status == 0
+
+
+def test_a_state_that_can_only_be_read_judges_no_counter(node: Node, tmp_path: Path) -> None:
+    # The name leaves no room for that of a copy beside it, as a file system that is read-only.
+    frozen = tmp_path / ("s" * 254)
+    node.state = node.state.rename(frozen)
+    before = frozen.read_bytes()
+    node.net("statistics/rx_errors", 10**6)
     status, text, _ = node.check()
-    assert status == 0
-    assert "the state file cannot be written" in text
+    assert (status, text.partition(":")[0]) == (3, "INCONCLUSIVE")
+    assert "link errors" not in text
+    assert "eth0" not in node.check("--for", "nagios").text
+    assert frozen.read_bytes() == before
+    node.net("carrier", 0)
+    node.net("operstate", "down")
+    assert node.check().text.startswith("FAIL: eth0 link down"), "other checks still fail"
+    node.state = frozen.rename(tmp_path / "state")
+    assert "link errors" in node.check().text
+
+
+def test_the_state_is_kept_in_the_first_folder_that_can_be_written(tmp_path: Path) -> None:
+    node = build_node(tmp_path)
+    name = "fabricgauge/health.n1"
+    assert f"cannot write {tmp_path}/var/lib/{name}" in node.check("--state", "").text
+    assert not (tmp_path / "var").exists()
+    for folder in ("run", "var/lib"):
+        (tmp_path / folder).mkdir(parents=True)
+        assert node.check("--state", "").text.startswith("PASS")
+        assert (tmp_path / folder / name).read_text().endswith("\nend\n")
+    (tmp_path / "run" / name).unlink()
+    assert node.check("--state", "").text.startswith("PASS")
+    assert not (tmp_path / "run" / name).exists()
 
 
 def test_the_state_is_not_written_through_a_link(node: Node, tmp_path: Path) -> None:

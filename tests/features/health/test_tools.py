@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.features.health.node import Node, build_node
+from tests.features.health.node import SHELLS, Node, build_node
 
 from fabricgauge.features.health.expectations import read_expectations
 from fabricgauge.features.health.script import ScriptSettings
@@ -110,13 +110,57 @@ def break_link(node: Node) -> None:
     node.net("operstate", "down")
 
 
+def mend_link(node: Node) -> None:
+    node.net("carrier", 1)
+    node.net("operstate", "up")
+
+
 REASON = "eth0 link down (carrier 0, operstate down) [fabricgauge]"
 
 
-def test_a_healthy_node_never_asks_the_controller(node: Node) -> None:
+def test_a_healthy_node_asks_the_controller_once_an_hour(node: Node) -> None:
     slurm(node, "IDLE")
+    for uptime_s, asked in ((90_000, 1), (90_600, 1), (93_600, 2), (94_000, 2)):
+        node.at(uptime_s)
+        assert node.check(expectations=KNOWN, settings=DRAINING) == (0, "", "")
+        assert calls(node) == ["-o show node n1"] * asked
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_node_without_a_place_for_its_state_is_drained_and_resumed(
+    node: Node, shell: str
+) -> None:
+    node.state = node.root / "nowhere" / "state"
+    slurm(node, "IDLE")
+    break_link(node)
+    drained = node.check(expectations=KNOWN, settings=DRAINING, shell=shell)
+    assert (drained.status, drained.error) == (0, "")
+    assert calls(node)[1] == f"update NodeName=n1 State=DRAIN Reason={REASON}"
+    mend_link(node)
+    for reason, resumes in (
+        ("new disk", 0), ("eth0 500 link errors in 1 h (limit 100) [fabricgauge]", 0), (REASON, 1),
+    ):  # fmt: skip
+        slurm(node, "IDLE+DRAIN", reason)
+        mended = node.check(expectations=KNOWN, settings=DRAINING, shell=shell)
+        assert (mended.status, mended.error) == (0, "")
+        assert "counters unknown" in mended.text
+        assert calls(node).count("update NodeName=n1 State=RESUME") == resumes
+
+
+def test_a_node_whose_state_was_lost_is_resumed_by_the_tag(node: Node) -> None:
+    slurm(node, "IDLE+DRAIN", REASON)
+    node.state.unlink()
     assert node.check(expectations=KNOWN, settings=DRAINING) == (0, "", "")
-    assert calls(node) == []
+    assert calls(node)[-1] == "update NodeName=n1 State=RESUME"
+
+
+def test_a_resumption_that_fails_is_tried_again(node: Node) -> None:
+    slurm(node, "IDLE+DRAIN", REASON)
+    scontrol = node.root / "bin/scontrol"
+    scontrol.write_text(scontrol.read_text() + "case $* in *RESUME*) exit 1 ;; esac\n")
+    for tried in (1, 2):
+        node.check(expectations=KNOWN, settings=DRAINING)
+        assert calls(node).count("update NodeName=n1 State=RESUME") == tried
 
 
 def test_a_drained_node_may_register(node: Node) -> None:
@@ -150,8 +194,7 @@ def test_only_a_node_that_the_script_drained_is_resumed(node: Node) -> None:
     break_link(node)
     node.check(expectations=KNOWN, settings=DRAINING)
     slurm(node, "IDLE+DRAIN", "new disk")
-    node.net("carrier", 1)
-    node.net("operstate", "up")
+    mend_link(node)
     for _ in range(2):
         assert node.check(expectations=KNOWN, settings=DRAINING).status == 0
     assert not any("RESUME" in call for call in calls(node))

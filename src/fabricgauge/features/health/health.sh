@@ -620,9 +620,18 @@ expect_of_node() {
 # ---- Counters since the last time. The state file has a header, "KEY VALUE BUCKET=RISE,..." for
 # each counter, and a last line. A rise counts in its bucket of time for an hour.
 
-# open_state: sets now (seconds; it never goes back while the node is up) and opens the file.
+# can_write FILE: whether a file beside it can be made. "test -w" of some shells believes root.
+can_write() {
+    (umask 022 && set -C && echo probe >"$1.$$") 2>/dev/null
+    made=$?
+    rm -f "$1.$$" 2>/dev/null
+    return "$made"
+}
+
+# open_state: sets now (seconds; it never goes back while the node is up) and opens the file. One
+# that cannot be written again is not read: what rose since would count as of this hour for ever.
 open_state() {
-    former=/dev/null booted=no
+    former=/dev/null booted=no keeps=yes
     now=$(date +%s)
     is_number "$now" || now=0
     load "$root/proc/sys/kernel/random/boot_id"
@@ -630,6 +639,10 @@ open_state() {
     load "$root/proc/uptime"
     uptime=${value%%.*}
     is_number "$uptime" || uptime=0
+    if ! can_write "$state"; then
+        no_state
+        return
+    fi
     [ -r "$state" ] && [ -f "$state" ] || return
     first='' last=''
     while IFS= read -r line; do
@@ -650,6 +663,12 @@ open_state() {
         booted=yes
         [ "$now" -ge $(($5 + uptime)) ] || now=$(($5 + uptime))
     fi
+}
+
+# no_state: nobody would hear of counters that rise.
+no_state() {
+    [ "$keeps" = no ] || unknown state "counters unknown: cannot write $state"
+    keeps=no
 }
 
 # find_former KEY: sets former_value and buckets from the former state; empty for a new counter.
@@ -739,6 +758,7 @@ end_part() {
 judge_count() {
     [ -n "$6" ] || return 0
     metric events_total "device=\"$1\",kind=\"$3\"" "$6"
+    [ "$keeps" = yes ] || return 0
     limits_of "$3" "$2"
     case $3,$4 in flaps,* | errors,* | *,[1-9]*) perf "$1 $3" "$4" "$warn_over" "$fail_over" ;; esac
     if [ -n "$fail_over" ] && [ "$4" -gt "$fail_over" ]; then
@@ -867,13 +887,14 @@ watch_all() {
 keep_state() {
     echo end >&4
     exec 4>&-
+    [ "$keeps" = yes ] || return
     # The copy has a name of its own: of two runs at once the later wins, and each is whole.
     copy=$state.$$
     if (umask 022 && set -C && cat "$work/state" >"$copy") 2>/dev/null && mv -f "$copy" "$state"; then
         return
     fi
     rm -f "$copy"
-    say note counters "the state file cannot be written: $state"
+    no_state
 }
 
 # metric NAME LABELS VALUE; perf LABEL VALUE WARN FAIL, in the form of Nagios.
@@ -1029,27 +1050,43 @@ slurm_node() {
 
 # drain_node REASON: returns 0 if the node is drained. A reason of somebody else stays.
 drain_node() {
+    rm -f "$state.sound" 2>/dev/null
     shown=$(slurm_node) || return 1
     case $shown in
-    *State=*DRAIN*"$tag"*)
-        : >"$state.drained"
-        case $shown in *"Reason=$1"*) return 0 ;; esac
-        ;;
+    *State=*DRAIN*"Reason=$1"*) return 0 ;;
+    *State=*DRAIN*Reason=*"$tag"*) ;;
     *State=*DRAIN*) return 0 ;;
     esac
     limited 5 scontrol update "NodeName=$node" State=DRAIN "Reason=$1" >/dev/null 2>&1 || return 1
-    : >"$state.drained"
+    # A check that passed at the same moment may have set the mark anew.
+    rm -f "$state.sound" 2>/dev/null
+    return 0
 }
 
-# resume_node: a node that this script drained, and that nobody has drained for another reason. The
-# mark goes first: a check that drains at the same moment sets it anew.
+# resume_node: a node whose reason in Slurm has our tag. The mark says that the controller was asked
+# in this hour and since the last failure; it only spares questions. It is set before the question,
+# so that a check that drains at the same moment removes it.
 resume_node() {
-    [ -e "$state.drained" ] || return 0
-    shown=$(slurm_node) || return 0
-    rm -f "$state.drained"
-    case $shown in
-    *"$tag"*) limited 5 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 || : >"$state.drained" ;;
-    esac
+    load "$root/proc/uptime"
+    uptime=${value%%.*}
+    is_number "$uptime" || uptime=0
+    load "$root/proc/sys/kernel/random/boot_id"
+    mark="$value $((uptime / 3600))"
+    load "$state.sound"
+    [ "$unkept" = 0 ] && [ "$value" = "$mark" ] && return 0
+    (printf '%s\n' "$mark" >"$state.sound") 2>/dev/null
+    if shown=$(slurm_node); then
+        case $unkept,$shown in
+        # Without a state nobody knows whether the events of that hour have ended.
+        [1-9]*State=*DRAIN*Reason=*' in 1 h'*"$tag"*) ;;
+        *State=*DRAIN*Reason=*"$tag"*)
+            limited 5 scontrol update "NodeName=$node" State=RESUME >/dev/null 2>&1 && return 0
+            ;;
+        *) return 0 ;;
+        esac
+    fi
+    rm -f "$state.sound" 2>/dev/null
+    return 0
 }
 
 # ---- The run.
@@ -1075,14 +1112,17 @@ watchdog() {
 
 # read_findings: sets counts, texts by severity, and the check that was begun last.
 read_findings() {
-    fails=0 warnings=0 unknowns=0 checks=0 ended=no current='the first check' fail_text=''
+    fails=0 warnings=0 unknowns=0 unkept=0 checks=0 ended=no current='the first check' fail_text=''
     warn_text='' unknown_text='' note_text=''
     while IFS=' ' read -r word name line; do
         case $word in
         begin) current="$name $line" checks=$((checks + 1)) ;;
         fail) fails=$((fails + 1)) fail_text="${fail_text:+$fail_text; }$line" ;;
         warn) warnings=$((warnings + 1)) warn_text="${warn_text:+$warn_text; }$line" ;;
-        inconclusive) unknowns=$((unknowns + 1)) unknown_text="${unknown_text:+$unknown_text; }$line" ;;
+        inconclusive)
+            unknowns=$((unknowns + 1)) unknown_text="${unknown_text:+$unknown_text; }$line"
+            [ "$name" != state ] || unkept=$((unkept + 1))
+            ;;
         note) note_text="${note_text:+$note_text; }$line" ;;
         done) ended=yes ;;
         esac
@@ -1149,17 +1189,20 @@ main() {
     conclude
 }
 
-# find_state: the state file, in a folder that others cannot write.
+# find_state: the state file, in a folder that others cannot write; the first that can be written of
+# the machine's, the one in memory (a node without a disk), and the user's.
 find_state() {
     [ -z "$state" ] || return
     case $node in '' | *[!A-Za-z0-9._-]* | .*) name=node ;; *) name=$node ;; esac
-    if [ -w /var/lib ] && [ -z "$root" ]; then
-        folder=/var/lib/fabricgauge
-    else
-        folder=${XDG_STATE_HOME:-${HOME:-/nonexistent}/.local/state}/fabricgauge
-    fi
-    mkdir -p "$folder" 2>/dev/null
-    state=$folder/health.$name
+    home=${XDG_STATE_HOME:-${HOME:+$HOME/.local/state}}
+    for folder in "$root/var/lib" "$root/run" "$home"; do
+        [ "$folder" = "$home" ] || [ -d "$folder" ] || continue
+        [ -n "$folder" ] || continue
+        state=$folder/fabricgauge/health.$name
+        mkdir -p "$folder/fabricgauge" 2>/dev/null
+        can_write "$state" && return
+    done
+    state=$root/var/lib/fabricgauge/health.$name
 }
 
 conclude() {
@@ -1202,6 +1245,8 @@ act() {
         fi
         ;;
     pass | warn) resume_node ;;
+    # A node without a place for its state was drained by a check that needs none.
+    *) [ "$unknowns" != "$unkept" ] || resume_node ;;
     esac
 }
 
