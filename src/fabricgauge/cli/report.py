@@ -12,6 +12,7 @@ from fabricgauge.cli.show import show
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.features import load_all
 from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory, find
 
@@ -48,8 +49,9 @@ def report(
         show_stored(directory, printing["format"], printing["to"])
         for show_stored in load_all("stored")
     )
-    if any(shown):
-        return
+    outcome = next((outcome for outcome in shown if outcome is not None), None)
+    if outcome is not None:
+        ctx.exit(exit_status(outcome, printing["fail_on"]))
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     judged = conclude(load(directory), thresholds, reference_curves(against))

@@ -16,7 +16,8 @@ from typing import Any, Literal, NamedTuple
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: predicted: ``predicted_blocks(a, b, mix, root)`` is that prediction as blocks of a report
-#: stored: ``show_stored(directory, format, file)`` shows a stored result; False if it is another's
+#: stored: ``show_stored(directory, format, file)`` shows a stored result and returns its outcome,
+#:     PASS if nothing judges it; None if it is another's
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
 #: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status

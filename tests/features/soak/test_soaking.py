@@ -102,10 +102,10 @@ def test_every_format_names_the_dip(name: str) -> None:
 
 def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = RunDirectory.create(tmp_path)
-    assert not show_stored(directory, "json", None)
+    assert show_stored(directory, "json", None) is None
     store(directory, make_soaked(make_dip()), b"page")
     assert directory.complete
-    assert show_stored(directory, "json", None)
+    assert show_stored(directory, "json", None) is Outcome.WARN
     report = json.loads(capsys.readouterr().out)
     assert report["overall"] == "WARN"
     assert report["soak"]["directions"][0]["dips"][0]["length_s"] == 0.2

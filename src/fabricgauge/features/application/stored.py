@@ -13,24 +13,30 @@ from fabricgauge.features.application.profile import (
 )
 from fabricgauge.features.application.scale_values import SCALED
 from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe
 from fabricgauge.store.run_directory import RunDirectory
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print an application's profile or scaling; return False if the directory has neither."""
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print an application's profile or scaling, return its outcome; None if there is neither.
+
+    A profile is not judged.
+    """
     path = directory.path
     if (path / SCALED).exists():
         from fabricgauge.features.application.scale import read_scaling
+        from fabricgauge.features.application.scale_content import overall
 
-        print_report("scale", read_scaling(directory), format_name, to, run_directory=str(path))
-    elif is_profile(path):
-        profile = require_recorded(profiles_at(path), 0)
-        print_report("profile", profile, format_name, to, run_directory=str(path))
-    else:
-        return False
-    return True
+        scaled = read_scaling(directory)
+        print_report("scale", scaled, format_name, to, run_directory=str(path))
+        return overall(scaled)
+    if not is_profile(path):
+        return None
+    profile = require_recorded(profiles_at(path), 0)
+    print_report("profile", profile, format_name, to, run_directory=str(path))
+    return Outcome.PASS
 
 
 def list_stored(directory: RunDirectory) -> StoredRun | None:

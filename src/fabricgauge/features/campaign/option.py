@@ -20,7 +20,7 @@ from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.stored import StoredRun
-from fabricgauge.model.verdict import exit_status
+from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe, read_nodes
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, is_run
@@ -76,16 +76,16 @@ def _write_page(measured: MeasuredCampaign, directory: RunDirectory) -> str:
     return "report.html in it"
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print a stored campaign; return False if the directory has none."""
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print a stored campaign, return its outcome; None if the directory has none."""
     if not (directory.path / RESULT_FILE).exists():
-        return False
+        return None
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     result = directory.read(RESULT_FILE, CampaignResult)
     measured = measured_campaign(result, directory, thresholds)
     print_report("campaign", measured, format_name, to, run_directory=str(directory.path))
-    return True
+    return measured.outcome
 
 
 def list_stored(directory: RunDirectory) -> StoredRun | None:

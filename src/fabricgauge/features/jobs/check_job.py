@@ -7,6 +7,7 @@ file system. A check of the engine alone needs no Python in its job: see ``job``
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import click
 import msgspec
 
 from fabricgauge.check.conclude import conclude
+from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.features.jobs.numbers import wait_for_jobs
 from fabricgauge.features.jobs.options import Submission
@@ -24,6 +26,7 @@ from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.features import load_all
 from fabricgauge.model.request import MeasurementRequest, asks_for, option
+from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.files import writing
 from fabricgauge.store.run_directory import RunDirectory
@@ -37,6 +40,8 @@ HANDED_ON = (
 )  # fmt: skip
 #: The folder below the runs' root with the scripts and outputs of such jobs.
 JOBS = "check-jobs"
+#: The root of the runs of one such job, in its folder: a check beside it does not write there.
+OWN_ROOT = "runs"
 
 
 def check_words(request: MeasurementRequest, campaign: str, root: Path) -> tuple[str, ...]:
@@ -82,9 +87,9 @@ def submit_check(
     Raises:
         CannotRun: Slurm did not take the job, or its check left no run.
     """
-    before = set(_runs(root))
     folder = root / JOBS / (f"{len(list((root / JOBS).glob('*'))) + 1:04}")
-    argv = check_words(request, campaign, root)
+    runs = folder / OWN_ROOT
+    argv = check_words(request, campaign, runs)
     script = script_of(argv, folder)
     options = build_options(job, MINUTES, folder)
     if submission.dry_run:
@@ -96,14 +101,32 @@ def submit_check(
     submitted = slurm.submit(options, folder / "job.sh")
     click.echo(f"job {submitted.number} was submitted; its output is in {folder}", err=True)
     if submission.no_wait:
+        command = shlex.join(("fabricgauge", "report", "--output", str(runs)))
+        click.echo(f"Show its run later with: {command}", err=True)
         return 0
     ask = partial(slurm.states, cluster=submitted.cluster)
     wait_for_jobs((submitted.number,), ask, submission.progress)
     submission.progress.close()
-    new = [path for path in _runs(root) if path not in before]
-    if not new:
+    left = take_runs(runs, root)
+    if not left:
         raise CannotRun(f"job {submitted.number} left no run; its output is {folder}/report.txt")
-    return _show(RunDirectory(new[-1]), submission)
+    return show_stored_run(left[-1], submission.printing)
+
+
+def take_runs(runs: Path, root: Path) -> tuple[RunDirectory, ...]:
+    """Move a job's runs to the root, where other verbs list them; return them, oldest first.
+
+    A requeued job has several. A run that cannot be moved stays.
+    """
+    taken = []
+    for path in _runs(runs):
+        place = path
+        with suppress(OSError):
+            place = path.rename(root / path.name)
+        taken.append(RunDirectory(place))
+    with suppress(OSError):
+        runs.rmdir()
+    return tuple(taken)
 
 
 def _runs(root: Path) -> Iterator[Path]:
@@ -113,11 +136,12 @@ def _runs(root: Path) -> Iterator[Path]:
             yield path
 
 
-def _show(directory: RunDirectory, submission: Submission) -> int:
-    printing = submission.printing
+def show_stored_run(directory: RunDirectory, printing: Printing) -> int:
+    """Show a stored run or campaign; return the exit status of its outcome."""
     for show_stored in load_all("stored"):
-        if show_stored(directory, printing.format, printing.to):
-            return 0
+        outcome = show_stored(directory, printing.format, printing.to)
+        if outcome is not None:
+            return exit_status(outcome, printing.fail_on)
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     return show(conclude(load(directory), thresholds), directory.path, printing)

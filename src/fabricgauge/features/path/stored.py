@@ -5,16 +5,17 @@ from pathlib import Path
 from fabricgauge.cli.show import print_report
 from fabricgauge.features.path.recording import FILE, read_paths
 from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.listing import describe
 from fabricgauge.store.run_directory import RunDirectory
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print traced paths; return False if the directory has none."""
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print traced paths, which are not judged; return None if the directory has none."""
     if not (directory.path / FILE).exists():
-        return False
+        return None
     print_report("call_paths", read_paths(directory), format_name, to)
-    return True
+    return Outcome.PASS
 
 
 def list_stored(directory: RunDirectory) -> StoredRun | None:

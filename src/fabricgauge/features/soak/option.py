@@ -7,7 +7,7 @@ from fabricgauge.check.run_context import RunContext
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.soak.soaking import SOAKED, judge, read_soaked, soak, store
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.verdict import exit_status
+from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -25,10 +25,10 @@ def soak_network(context: RunContext, seconds: float, share: float, printing: An
     return 130 if interrupted else exit_status(judge(soaked)[0], printing.fail_on)
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print a stored soak; return False if the directory has none."""
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print a stored soak, return its outcome; None if the directory has none."""
     if not (directory.path / SOAKED).exists():
-        return False
-    path = str(directory.path)
-    print_report("soak", read_soaked(directory), format_name, to, run_directory=path)
-    return True
+        return None
+    path, soaked = str(directory.path), read_soaked(directory)
+    print_report("soak", soaked, format_name, to, run_directory=path)
+    return judge(soaked)[0]

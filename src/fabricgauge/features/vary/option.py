@@ -17,7 +17,7 @@ from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.varied import Design, Factor, Varied
-from fabricgauge.model.verdict import exit_status
+from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.listing import describe, read_nodes
@@ -58,13 +58,14 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
     return 130 if interrupted else exit_status(AS_OF_A_RUN[comparison.finding], options["fail_on"])
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> bool:
-    """Print a stored comparison; return False if the directory has none."""
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print a stored comparison, return its outcome; None if the directory has none."""
     files = (measured_arms.DESIGN, measured_arms.VARIED)
     if not all((directory.path / file).exists() for file in files):
-        return False
-    print_report("varied", measured_arms.read_varied(directory), format_name, to)
-    return True
+        return None
+    comparison = measured_arms.read_varied(directory)
+    print_report("varied", comparison, format_name, to)
+    return AS_OF_A_RUN[comparison.finding]
 
 
 def list_stored(directory: RunDirectory) -> StoredRun | None:
