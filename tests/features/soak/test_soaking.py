@@ -14,6 +14,12 @@ import pytest
 
 from fabricgauge.features.soak.content import KIND
 from fabricgauge.features.soak.option import show_stored
+from fabricgauge.features.soak.proof import (
+    Crossing,
+    find_ceiling,
+    find_crossings,
+    judge_crossings,
+)
 from fabricgauge.features.soak.soaking import (
     SOAKED,
     Soaked,
@@ -21,10 +27,11 @@ from fabricgauge.features.soak.soaking import (
     describe_dip,
     judge,
     store,
+    without_hosts,
 )
-from fabricgauge.features.soak.watching import CurvePoint, Dip, Direction, Stuck
+from fabricgauge.features.soak.watching import CurvePoint, Dip, Direction, NodeOctets, Stuck
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.run import Ended
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import formats_of
@@ -33,6 +40,24 @@ from fabricgauge.store.run_directory import PARTIAL, RunDirectory
 
 ENDED = Ended("ok", 0, "", (), 60.0)
 START_S = 1.8e9
+MESSAGE_BYTES, CEILING = 122880, 117.6e6
+PAYLOAD = 3000 * MESSAGE_BYTES
+
+
+def make_crossing(node: str, **fields: Any) -> Crossing:
+    """Return counters of a node that sent and received all messages over eth0."""
+    octets = int(1.02 * PAYLOAD)
+    crossing = Crossing(node, ("eth0",), PAYLOAD, PAYLOAD, octets, octets, 1000, 1000)
+    return msgspec.structs.replace(crossing, **fields)
+
+
+def make_directions(median_s: float, *, later_s: float = 0.0) -> tuple[Direction, ...]:
+    """Return a direction with a usual time, and another one in its second half."""
+    points = [
+        CurvePoint(START_S + s, later_s if later_s and s >= 30 else median_s, 0.02, 2e-5, 5e-5)
+        for s in range(60)
+    ]
+    return (Direction("c1", "c2", 3000, 3000, curve=points),)
 
 
 def make_dip(number: int = 0, **fields: Any) -> Dip:
@@ -47,7 +72,10 @@ def make_soaked(*dips: Dip, stopped_s: float = 0.0, **fields: Any) -> Soaked:
         Direction("c1", "c2", 3000, 3000, list(dips), stopped_s=stopped_s, curve=points),
         Direction("c2", "c1", 3000, 3000, curve=points),
     )
-    soaked = Soaked("net1", ("c1", "c2"), 122880, 0.02, 60, 60, START_S, ways, (), ENDED)
+    soaked = Soaked(
+        "net1", ("c1", "c2"), MESSAGE_BYTES, 0.02, 60, 60, START_S, ways, (), ENDED,
+        crossings=(make_crossing("c1"), make_crossing("c2")), ceiling_bytes_per_s=CEILING,
+    )  # fmt: skip
     return msgspec.structs.replace(soaked, **fields)
 
 
@@ -80,10 +108,70 @@ def test_the_pace_uses_its_share_of_the_link() -> None:
          Outcome.FAIL),
         (make_soaked(stuck=(Stuck("c2", "", START_S, START_S + 6),)), Outcome.INCONCLUSIVE),
         (make_soaked(stuck=(Stuck("c1", "c2", START_S, START_S + 6),)), Outcome.FAIL),
+        (make_soaked(stuck=(Stuck("c2", "", START_S, START_S + 6, paused_s=6.0),)), Outcome.WARN),
+        (make_soaked(make_dip(length_s=40.0)), Outcome.FAIL),
+        (make_soaked(make_dip(length_s=4.0)), Outcome.WARN),
+        (make_soaked(make_dip(length_s=4.0), soaked_s=20.0), Outcome.FAIL),
+        (make_soaked(make_dip(length_s=40.0, source="host")), Outcome.PASS),
+        # At 10 % of the rate from the beginning, at half, little by little; at 80 %; rate unknown.
+        (make_soaked(directions=make_directions(10.4e-3)), Outcome.FAIL),
+        (make_soaked(directions=make_directions(10.4e-3), ceiling_bytes_per_s=0.0), Outcome.PASS),
+        (make_soaked(directions=make_directions(1.1e-3, later_s=2.6e-3)), Outcome.FAIL),
+        (make_soaked(directions=make_directions(1.6e-3)), Outcome.WARN),
+        (make_soaked(directions=make_directions(1.3e-3)), Outcome.PASS),
+        # Bytes took shared memory or another interface, partly; counters lag, or were not read.
+        (make_soaked(crossings=(make_crossing("c1", sent_bytes=10_000),)), Outcome.INVALID),
+        (make_soaked(crossings=(
+            make_crossing("c1", received_bytes=0, other_received_bytes=PAYLOAD),
+        )), Outcome.INVALID),
+        (make_soaked(crossings=(make_crossing("c1", sent_bytes=PAYLOAD * 9 // 10),)),
+         Outcome.INCONCLUSIVE),
+        (make_soaked(crossings=(make_crossing("c1", other_sent_bytes=PAYLOAD),)),
+         Outcome.INCONCLUSIVE),
+        (make_soaked(crossings=(make_crossing("c1", unread="no counters"),)), Outcome.INCONCLUSIVE),
+        (make_soaked(crossings=()), Outcome.INCONCLUSIVE),
+        (make_soaked(make_dip(), make_dip(1), make_dip(2), crossings=()), Outcome.FAIL),
     ],
 )  # fmt: skip
 def test_the_outcome_follows_from_what_was_seen(soaked: Soaked, outcome: Outcome) -> None:
     assert judge(soaked)[0] is outcome
+
+
+def test_more_dips_of_hosts_fail_no_link() -> None:
+    """As version 1.0 stored them: both kinds in one list, and both in the rest."""
+    hosts = [make_dip(number, source="host") for number in range(200)]
+    stored = make_soaked(*hosts)
+    stored.directions[0].more_dips, stored.directions[0].host_dips = 50, 250
+    way = without_hosts(stored.directions[0])
+    assert (len(way.dips), way.more_dips, len(way.host_pauses)) == (0, 0, 200)
+    outcome, _ = judge(msgspec.structs.replace(stored, directions=(way,)))
+    assert outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("sent", "outcome"),
+    [({"eth0": PAYLOAD}, Outcome.PASS), ({"eth0": 900, "mgmt0": PAYLOAD}, Outcome.INVALID),
+     ({"mgmt0": PAYLOAD}, Outcome.INCONCLUSIVE), ({}, Outcome.INCONCLUSIVE)],
+)  # fmt: skip
+def test_counters_are_compared_with_messages_by_size(
+    sent: dict[str, int], outcome: Outcome
+) -> None:
+    members = tuple(Member(node, "eth0", "", 1500) for node in ("c1", "c2"))
+    network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "stated", members)
+    ways = make_soaked().directions
+    octets = {node: NodeOctets(sent, sent, "" if sent else "none") for node in ("c1", "c2")}
+    crossings = find_crossings(Fabric((), (), (network,)), network, ways, MESSAGE_BYTES, octets)
+    assert judge_crossings(crossings)[0] is outcome
+    assert judge_crossings(find_crossings(Fabric((), (), ()), None, ways, MESSAGE_BYTES, octets))[
+        0
+    ] is (Outcome.INCONCLUSIVE)
+
+
+def test_the_ceiling_is_that_of_the_network() -> None:
+    member = Member("c1", "eth0", "", 1500)
+    network = Network("net1", "10.0.0.0/24", "ethernet", 1e9, "stated", (member,))
+    assert find_ceiling(network) == pytest.approx(CEILING, rel=0.01)
+    assert find_ceiling(msgspec.structs.replace(network, rate_bit_s=Skipped("no source"))) == 0.0
 
 
 def test_a_dip_states_time_direction_length_and_counters() -> None:

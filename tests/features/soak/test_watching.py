@@ -9,12 +9,15 @@ from hypothesis import strategies as st
 
 from fabricgauge.features.soak.records import SoakRecord, parse_record
 from fabricgauge.features.soak.watching import (
+    LASTING_S,
     MOST_DIPS,
     MOST_POINTS,
     WAITING_S,
     Dip,
     SoakWatch,
+    Stuck,
 )
+from fabricgauge.nodes.discover.ranks import NO_ANSWER
 
 USUAL_S, PERIOD_S = 1.1e-3, 0.02
 START_S = 1.8e9
@@ -135,7 +138,7 @@ def test_all_silent_ranks_name_none() -> None:
 def test_a_message_under_way_is_named_once_and_again_after_it_came() -> None:
     watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
     waits = (1.0, WAITING_S + 1, WAITING_S + 2, 0.0, WAITING_S)
-    named = [watch.find_waiting(make_record(0, waiting_s=wait_s)) for wait_s in waits]
+    named = [watch.find_waiting(make_record(0, waiting_s=wait_s), START_S) for wait_s in waits]
     assert named == [None, ("c2", WAITING_S + 1), None, None, ("c2", WAITING_S)]
 
 
@@ -149,6 +152,84 @@ def test_memory_does_not_grow_with_time() -> None:
     assert len(way.curve) <= MOST_POINTS
     assert way.curve[0].at_s == START_S + 1
     assert way.messages == 150_000
+
+
+def test_dips_of_hosts_never_count_as_the_networks() -> None:
+    """Both kinds are kept within the same bound, each in its own list."""
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    for second in range(MOST_DIPS + 50):
+        slow = slow_messages(second + 0.4, 3, time_s=0.02, stopped_s=0.02)
+        watch.add(make_record(second, slow), START_S + second + 1)
+    way = watch.directions[0]
+    assert (len(way.dips), way.more_dips) == (0, 0)
+    assert (len(way.host_pauses), way.host_dips) == (MOST_DIPS, MOST_DIPS + 50)
+
+
+def test_a_slowdown_is_reported_while_it_lasts_and_once() -> None:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    lasting = []
+    for second in range(20):
+        slow = slow_messages(second, 50) if 3 <= second < 15 else ()
+        record = make_record(second, slow)
+        watch.add(record, record.at_s)
+        lasting += [(second, dip) for dip in [watch.find_lasting(record)] if dip is not None]
+    ((second, dip),) = lasting
+    assert second == 8
+    assert dip.length_s >= LASTING_S
+    assert (dip.origin, dip.kind, dip.worst_s) == ("c1", "rate", 3.6e-3)
+
+
+def test_a_slowdown_of_a_host_is_not_reported_as_the_networks() -> None:
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    for second in range(20):
+        record = make_record(second, slow_messages(second, 50, stopped_s=3e-3))
+        watch.add(record, record.at_s)
+        assert watch.find_lasting(record) is None
+
+
+def watch_pause(stopped_s: float) -> tuple[SoakWatch, Stuck]:
+    """Return a watch after c2 wrote nothing for 6 s, and the direction that was stuck meanwhile."""
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    for rank in range(2):
+        watch.add(make_record(0, rank=rank), START_S + 1)
+    waiting = make_record(6, waiting_s=5.9)
+    watch.add(waiting, START_S + 7)
+    named = watch.find_waiting(waiting, START_S + 7)
+    assert named is not None
+    stuck = Stuck("c1", named[0], START_S + 7 - named[1], START_S + 7)
+    watch.add(make_record(6.1, rank=1, stopped_s=stopped_s), START_S + 7.1)
+    return watch, stuck
+
+
+def test_a_pause_of_the_receiver_explains_its_stuck_direction() -> None:
+    watch, stuck = watch_pause(6.0)
+    explained = watch.explain(stuck)
+    assert (explained.origin, explained.target, explained.paused_s) == ("c2", "", 6.0)
+    assert watch.find_waiting(make_record(7, waiting_s=6.0), START_S + 7.2) is None
+    silent = Stuck("c2", "", START_S + 1, START_S + 7, NO_ANSWER)
+    assert (watch.explain(silent).state, watch.explain(silent).paused_s) == ("", 6.0)
+
+
+def test_a_short_pause_explains_nothing_and_a_stopped_rank_stays() -> None:
+    watch, stuck = watch_pause(1.5)
+    assert watch.explain(stuck) is stuck
+    watch, _ = watch_pause(6.0)
+    stopped = Stuck("c2", "", START_S + 1, START_S + 7, "its rank is stopped by a signal (state T)")
+    assert watch.explain(stopped) is stopped
+    later = Stuck("c1", "c2", START_S + 20, START_S + 26)
+    assert watch.explain(later) is later
+
+
+def test_octets_of_interfaces_and_ports_are_summed() -> None:
+    rises = {"eth0": {"rx_bytes": 10, "tx_bytes": 20}, "eth1": {}}
+    watch, _ = watch_records(make_record(0, rises=rises), make_record(1, rises=rises))
+    assert watch.octets["c1"].sent == {"eth0": 40, "eth1": 0}
+    assert watch.octets["c1"].received == {"eth0": 20, "eth1": 0}
+    assert watch.octets["c1"].unread == ""
+    reset = make_record(0, rises={"eth0": {"tx_bytes": -5}})
+    watch, _ = watch_records(reset, make_record(0, rank=1))
+    assert "backwards" in watch.octets["c1"].unread
+    assert watch.octets["c2"].unread
 
 
 times = st.floats(0, 100)

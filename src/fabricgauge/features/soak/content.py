@@ -22,9 +22,12 @@ HOW = (
     " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more, a"
     " round trip of 8 bytes if it takes 5 times as long and 1 ms more. Slow messages without a"
     " pause are a dip if they lost 5 ms together, else a short delay. A dip is the host's if a"
-    " process did not run for half of the delay, else the network's. FAIL: something stood still,"
-    " or one direction had three dips. WARN: fewer dips. If hosts paused for a tenth of the time,"
-    " only dips count that are far from their pauses."
+    " process did not run for half of the delay, else the network's. INVALID: the interfaces"
+    " counted less than half of the messages' bytes. FAIL: something stood still, one direction had"
+    " three dips, a dip of 5 s or slow messages for a tenth of the time, or messages took twice as"
+    " long as the network needs. WARN: fewer dips, three quarters of the network's rate, or a host"
+    " that paused for 5 s."
+    " If hosts paused for a tenth of the time, only dips count that are far from their pauses."
 )
 
 

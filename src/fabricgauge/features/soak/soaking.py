@@ -8,8 +8,15 @@ import msgspec
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.features.soak.program import soak_program
+from fabricgauge.features.soak.proof import (
+    Crossing,
+    find_ceiling,
+    find_crossings,
+    judge_crossings,
+    judge_rate,
+)
 from fabricgauge.features.soak.records import SoakRecord, parse_record
-from fabricgauge.features.soak.watching import Dip, Direction, SoakWatch, Stuck
+from fabricgauge.features.soak.watching import PAUSE_S, WAITING_S, Dip, Direction, SoakWatch, Stuck
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.fabric import Network
@@ -44,12 +51,18 @@ REPEATED = 3
 #: Share of the time that a process did not run, from which a quiet result means nothing.
 STOPPED_SHARE = 0.1
 
+#: A slowdown of the network fails from this length on, as a direction that carries nothing does,
+#: and from this share of the soak on in one direction: one dip of half a second in five.
+LONG_DIP_S, LONG_SHARE = WAITING_S, 0.1
 #: A dip beside busy hosts counts from this many usual times and this length on.
 CLEAR_FACTOR, CLEAR_LENGTH_S = 2.5, 0.1
 
 
 class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-soak"):
-    """soak.json: the pace, what was seen in each direction, and what is stuck or was."""
+    """soak.json: the pace, what was seen in each direction, and what is stuck or was.
+
+    ``crossings`` are the nodes' counters; ``ceiling_bytes_per_s`` is 0 if the rate is unknown.
+    """
 
     network: str
     nodes: tuple[str, ...]
@@ -62,7 +75,9 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     stuck: tuple[Stuck, ...]
     ended: Ended
     interrupted: bool = False
-    version: str = "1.0"
+    crossings: tuple[Crossing, ...] = ()
+    ceiling_bytes_per_s: float = 0.0
+    version: str = "1.1"
 
     @property
     def causes(self) -> tuple[Stuck, ...]:
@@ -72,7 +87,11 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     @property
     def dips(self) -> tuple[Dip, ...]:
         """The kept dips of all directions, oldest first."""
-        dips = (dip for direction in self.directions for dip in direction.dips)
+        dips = (
+            dip
+            for direction in self.directions
+            for dip in (*direction.dips, *direction.host_pauses)
+        )
         return tuple(sorted(dips, key=lambda dip: dip.at_s))
 
 
@@ -97,28 +116,34 @@ def choose_pace(network: Network | None, share: float, ranks: int) -> Pace:
 def judge(soaked: Soaked) -> tuple[Outcome, str]:
     """Return the outcome of a soak and its reason.
 
-    FAIL: a rank or direction that stood still, or repeated dips of one direction. WARN: a dip or
-    two. INCONCLUSIVE: it did not run, or hosts paused so much that a quiet result means nothing.
+    INVALID: the bytes took another path. FAIL: a rank or direction that stood still, repeated dips
+    of one direction or a long one, or half of the network's rate from the beginning. WARN: a dip
+    or two, a lower rate, or a host that paused. INCONCLUSIVE: it did not run, no counters prove
+    the path, or hosts paused so much that a quiet result means nothing.
     """
-    stalls = [dip for dip in soaked.dips if dip.kind == "stall" and dip.source == "network"]
-    stuck = [item for item in soaked.causes if item.target or item.state]
-    if stuck:
-        return Outcome.FAIL, describe_stuck(stuck[0])
-    if stalls:
-        where = way(stalls[0].origin, stalls[0].target)
-        return Outcome.FAIL, f"{where} carried nothing for {duration(stalls[0].worst_s)}"
+    path, path_reason = judge_crossings(soaked.crossings)
+    if path is Outcome.INVALID:
+        return path, path_reason
     stopped_s = max((direction.stopped_s for direction in soaked.directions), default=0.0)
     is_noisy = stopped_s > STOPPED_SHARE * soaked.soaked_s
-    counts = {way(d.origin, d.target): _count_dips(d, is_noisy) for d in soaked.directions}
-    worst = max(counts, key=lambda place: counts[place], default="")
-    if worst and counts[worst] >= REPEATED:
-        return Outcome.FAIL, f"{worst}: {counts[worst]:,} dips in {duration(soaked.soaked_s)}"
-    if worst and counts[worst]:
-        return Outcome.WARN, f"{worst}: {counted(counts[worst], 'dip')}"
+    if fault := _find_fault(soaked, is_noisy):
+        return Outcome.FAIL, fault
     if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
         return Outcome.INCONCLUSIVE, f"no message arrived: {soaked.ended.message}"
-    if soaked.stuck:
-        return Outcome.INCONCLUSIVE, describe_stuck(soaked.causes[0])
+    rate, rate_reason = judge_rate(
+        soaked.directions, soaked.message_bytes, soaked.ceiling_bytes_per_s
+    )
+    if rate is Outcome.FAIL and not is_noisy:
+        return rate, rate_reason
+    if path is not Outcome.PASS:
+        return path, path_reason
+    counts = _count_all_dips(soaked, is_noisy)
+    worst = max(counts, key=lambda place: counts[place], default="")
+    if worst and counts[worst]:
+        return Outcome.WARN, f"{worst}: {counted(counts[worst], 'dip')}"
+    unexplained = [item for item in soaked.stuck if not item.paused_s]
+    if unexplained:
+        return Outcome.INCONCLUSIVE, describe_stuck(unexplained[0])
     if is_noisy:
         share = percent(stopped_s / soaked.soaked_s)
         return Outcome.INCONCLUSIVE, f"a host's processes paused for {share} of the time"
@@ -127,24 +152,68 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
             Outcome.INCONCLUSIVE,
             f"it ended after {duration(soaked.soaked_s)}; no dip until then",
         )
+    if soaked.stuck:
+        return Outcome.WARN, describe_stuck(soaked.stuck[0])
+    if rate is Outcome.WARN:
+        return rate, rate_reason
     return Outcome.PASS, f"no dip in {duration(soaked.soaked_s)}"
 
 
+def _find_fault(soaked: Soaked, is_noisy: bool) -> str:
+    """Return what stood still, or a slowdown that lasted or came again; empty if nothing did."""
+    stuck = [item for item in soaked.causes if item.target or item.state]
+    if stuck:
+        return describe_stuck(stuck[0])
+    for direction in soaked.directions:
+        place, dips = way(direction.origin, direction.target), _network_dips(direction, is_noisy)
+        if stalls := [dip for dip in direction.dips if _is_stall(dip)]:
+            return f"{place} carried nothing for {duration(stalls[0].worst_s)}"
+        longest = max(dips, key=lambda dip: dip.length_s, default=None)
+        slow_s = sum(dip.length_s for dip in dips)
+        if longest and (longest.length_s >= LONG_DIP_S or slow_s >= LONG_SHARE * soaked.soaked_s):
+            return (
+                f"{place} was slow for {duration(slow_s)} of {duration(soaked.soaked_s)}: messages"
+                f" took up to {duration(longest.worst_s)} instead of {duration(longest.usual_s)}"
+            )
+    counts = _count_all_dips(soaked, is_noisy)
+    worst = max(counts, key=lambda place: counts[place], default="")
+    if worst and counts[worst] >= REPEATED:
+        return f"{worst}: {counts[worst]:,} dips in {duration(soaked.soaked_s)}"
+    return ""
+
+
+def _is_stall(dip: Dip) -> bool:
+    return dip.kind == "stall" and dip.source == "network"
+
+
+def _count_all_dips(soaked: Soaked, is_noisy: bool) -> dict[str, int]:
+    return {way(d.origin, d.target): _count_dips(d, is_noisy) for d in soaked.directions}
+
+
 def _count_dips(direction: Direction, is_noisy: bool) -> int:
+    """Return the number of the network's dips; those that are not kept count on quiet hosts."""
+    dips = len(_network_dips(direction, is_noisy))
+    return dips if is_noisy else dips + direction.more_dips
+
+
+def _network_dips(direction: Direction, is_noisy: bool) -> list[Dip]:
     """Return the network's dips; beside busy hosts only those that their pauses cannot explain."""
     dips = [dip for dip in direction.dips if dip.source == "network"]
     if not is_noisy:
-        return len(dips) + direction.more_dips
-    return sum(
-        dip.worst_s >= CLEAR_FACTOR * dip.usual_s and dip.length_s >= CLEAR_LENGTH_S
-        and dip.stopped_s < 0.2 * dip.length_s
+        return dips
+    return [
+        dip
         for dip in dips
-    )  # fmt: skip
+        if dip.worst_s >= CLEAR_FACTOR * dip.usual_s and dip.length_s >= CLEAR_LENGTH_S
+        and dip.stopped_s < 0.2 * dip.length_s
+    ]  # fmt: skip
 
 
 def describe_stuck(stuck: Stuck) -> str:
     """Return a stuck rank or direction in words."""
     lasted = duration(stuck.noticed_s - stuck.since_s)
+    if stuck.paused_s:
+        return f"{stuck.origin}: its process did not run for {duration(stuck.paused_s)}"
     if stuck.target:
         return f"{way(stuck.origin, stuck.target)} carried nothing for {lasted}"
     return f"{stuck.origin}: {stuck.state or 'its rank wrote nothing'} ({lasted} without a record)"
@@ -177,7 +246,7 @@ def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, boo
         started, "", raw, silent_s=START_S, started_silent_s=ALL_SILENT_S,
         marker=f"{context.directory.identity}/soak",
     )  # fmt: skip
-    watcher = _Soak(context, launch, pace)
+    watcher = _Soak(context, launch, network, pace)
     try:
         for line in running:
             if (record := parse_record(line)) is not None:
@@ -206,8 +275,11 @@ def _choose_launch(context: RunContext) -> PlannedLaunch:
 class _Soak:
     """The state of a running soak."""
 
-    def __init__(self, context: RunContext, launch: PlannedLaunch, pace: Pace) -> None:
+    def __init__(
+        self, context: RunContext, launch: PlannedLaunch, network: Network | None, pace: Pace
+    ) -> None:
         self._context, self._launch, self._pace = context, launch, pace
+        self._network = network
         self._watch = SoakWatch(launch.nodes, pace.period_s, pace.interval_s)
         self._began_s = self._last_s = 0.0
         self._stuck: list[Stuck] = []
@@ -222,7 +294,11 @@ class _Soak:
         self._last_s = now_s
         for dip in self._watch.add(record, now_s):
             self._report(dip)
-        waiting = self._watch.find_waiting(record)
+        if record.stopped_s >= PAUSE_S:
+            self._explain()
+        if (lasting := self._watch.find_lasting(record)) is not None:
+            self._context.progress.trouble(f"slow now: {describe_dip(lasting)}")
+        waiting = self._watch.find_waiting(record, now_s)
         if waiting is not None:
             target, waited_s = waiting
             origin = self._launch.nodes[record.rank]
@@ -240,6 +316,14 @@ class _Soak:
             self._context.progress.trouble(describe_dip(dip))
         self._context.directory.append(DIPS, dip)
 
+    def _explain(self) -> None:
+        """Replace stuck directions by the host whose pause explains them."""
+        explained = [self._watch.explain(stuck) for stuck in self._stuck]
+        for before, after in zip(self._stuck, explained, strict=True):
+            if after is not before:
+                self._context.progress.trouble(f"explained: {describe_stuck(after)}")
+        self._stuck = explained
+
     def _name(self, stuck: Stuck) -> None:
         self._stuck.append(stuck)
         self._context.progress.trouble(f"stuck now: {describe_stuck(stuck)}")
@@ -252,6 +336,11 @@ class _Soak:
             self._pace.period_s, asked_s, min(self.soaked_s, asked_s), self._began_s,
             tuple(self._watch.directions), tuple(self._stuck), ended,
             interrupted=self.soaked_s < asked_s - 2 * self._pace.interval_s,
+            crossings=find_crossings(
+                self._context.fabric, self._network, self._watch.directions,
+                self._pace.message_bytes, self._watch.octets,
+            ),
+            ceiling_bytes_per_s=find_ceiling(self._network),
         )  # fmt: skip
 
 
@@ -297,4 +386,14 @@ def read_soaked(directory: RunDirectory) -> Soaked:
     soaked = directory.read(SOAKED, Soaked)
     if soaked.version.partition(".")[0] != "1":
         raise StoreError(f"{directory.path}/{SOAKED} has version {soaked.version}; this reads 1.0")
-    return soaked
+    return msgspec.structs.replace(soaked, directions=tuple(map(without_hosts, soaked.directions)))
+
+
+def without_hosts(direction: Direction) -> Direction:
+    """Return a direction whose dips are the network's; version 1.0 kept hosts' there."""
+    hosts = [dip for dip in direction.dips if dip.source == "host"]
+    if not hosts:
+        return direction
+    more = max(0, direction.more_dips - max(0, direction.host_dips - len(hosts)))
+    dips = [dip for dip in direction.dips if dip.source == "network"]
+    return msgspec.structs.replace(direction, dips=dips, host_pauses=hosts, more_dips=more)

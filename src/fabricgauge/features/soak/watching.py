@@ -1,11 +1,14 @@
 """Make dips, stalls and stuck ranks of a soak's records, in bounded memory."""
 
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from fabricgauge.features.soak.records import SlowMessage, SoakRecord
+from fabricgauge.model.words.port_counters import find_octets
+from fabricgauge.nodes.discover.ranks import NO_ANSWER
 
 #: Slow messages with fewer usual periods between them belong to one dip.
 JOINED_PERIODS = 3.0
@@ -20,6 +23,15 @@ WAITING_S = 5.0
 LEAST_DELAY_S = 5e-3
 #: Share of a delay in which a process did not run, from which the host explains it.
 HOST_SHARE = 0.5
+#: A dip of the network that has lasted for so long is reported while it lasts, as a message is.
+LASTING_S = WAITING_S
+#: A record with so much stopped time shows a pause that may explain a wait: it is far above what
+#: a busy host's scheduler takes from a process at once.
+PAUSE_S = 1.0
+#: Pauses of a node that are remembered; a wait is explained by the latest ones.
+MOST_PAUSES = 8
+#: Dips that a round trip is compared with: those of about the same moment.
+RECENT_DIPS = 8
 #: Dips that are kept with all details, for each direction; the rest are counted.
 MOST_DIPS = 200
 #: Points of a curve over time; beyond that neighbours are joined.
@@ -61,7 +73,11 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 
 class Direction(msgspec.Struct):
-    """Hold the messages and dips of a direction, within ``MOST_DIPS`` and ``MOST_POINTS``."""
+    """Hold the messages and dips of a direction, within ``MOST_DIPS`` and ``MOST_POINTS``.
+
+    ``dips`` are the network's, and ``more_dips`` how many more it had. ``host_pauses`` are the dips
+    that hosts explain, of which there were ``host_dips``.
+    """
 
     origin: str
     target: str
@@ -73,6 +89,7 @@ class Direction(msgspec.Struct):
     short_delays: int = 0
     stopped_s: float = 0.0
     curve: list[CurvePoint] = []
+    host_pauses: list[Dip] = []
 
     def add_point(self, point: CurvePoint) -> None:
         self.curve.append(point)
@@ -94,7 +111,8 @@ class Stuck(msgspec.Struct, frozen=True):
     """A rank without a sign of life, or a direction that carries nothing, while it lasts.
 
     ``target`` is empty for a rank. ``since_s`` is when it began, ``state`` what the node reports
-    of the process, empty if unknown.
+    of the process, empty if unknown. ``paused_s`` is how long the rank's process did not run, if
+    that explains it.
     """
 
     origin: str
@@ -102,6 +120,26 @@ class Stuck(msgspec.Struct, frozen=True):
     since_s: float
     noticed_s: float
     state: str = ""
+    paused_s: float = 0.0
+
+
+class NodeOctets(msgspec.Struct):
+    """Hold the octets that a node's interfaces and ports received and sent.
+
+    ``unread`` is why they are incomplete, empty if they are not.
+    """
+
+    received: dict[str, int] = {}
+    sent: dict[str, int] = {}
+    unread: str = ""
+
+
+class _Pause(msgspec.Struct, frozen=True):
+    """The time between two records of a node in which its process did not run."""
+
+    since_s: float
+    until_s: float
+    stopped_s: float
 
 
 class _OpenDip(msgspec.Struct):
@@ -135,12 +173,20 @@ class SoakWatch:
         self._heard_s: dict[int, float] = {}
         self._rises: dict[int, dict[str, int]] = {}
         self._named: set[tuple[str, str]] = set()
+        self._lasting: set[int] = set()
+        self._recent = [deque[Dip](maxlen=RECENT_DIPS) for _ in nodes]
+        self._pauses = {node: deque[_Pause](maxlen=MOST_PAUSES) for node in nodes}
+        self.octets = {node: NodeOctets() for node in nodes}
 
     def add(self, record: SoakRecord, now_s: float) -> list[Dip]:
         """Return the dips that this record ends; ``now_s`` is the time of its arrival (UTC)."""
         if not 0 <= record.rank < len(self._nodes):
             return []
-        direction = self.directions[record.rank]
+        direction, node = self.directions[record.rank], self._nodes[record.rank]
+        if record.stopped_s >= PAUSE_S:
+            since_s = self._heard_s.get(record.rank, now_s - record.stopped_s)
+            self._pauses[node].append(_Pause(since_s, now_s, record.stopped_s))
+        add_octets(self.octets[node], record)
         self._heard_s[record.rank] = now_s
         self._rises[record.rank] = sum_rises(record)
         direction.messages += record.messages
@@ -155,9 +201,11 @@ class SoakWatch:
             *self._follow(record, "latency", record.ping_slow, record.ping_usual_s),
         )
         over = [dip for dip in ended if dip is not None]
-        kept = [dip for dip in over if not _within_another(dip, over + direction.dips[-4:])]
+        recent = self._recent[record.rank]
+        kept = [dip for dip in over if not _within_another(dip, [*over, *recent])]
         for dip in kept:
             self._keep(direction, dip)
+            recent.append(dip)
         return kept
 
     def _follow(
@@ -196,6 +244,11 @@ class SoakWatch:
         if dip.delay_s < LEAST_DELAY_S:
             direction.short_delays += 1
             return None
+        return self._describe(key, dip)
+
+    def _describe(self, key: tuple[int, str], dip: _OpenDip) -> Dip:
+        """Return a dip as it is so far."""
+        direction = self.directions[key[0]]
         source: Source = "host" if dip.stopped_s >= HOST_SHARE * dip.delay_s else "network"
         kind: Kind = "stall" if dip.worst_s >= STALL_S else dip.kind
         return Dip(
@@ -203,11 +256,30 @@ class SoakWatch:
             dip.usual_s, dip.worst_s, dip.messages, dip.stopped_s, dip.counters,
         )  # fmt: skip
 
+    def find_lasting(self, record: SoakRecord) -> Dip | None:
+        """Return the open dip of a rank if it newly lasts long and is the network's."""
+        rank = record.rank
+        keys = [key for key in ((rank, "rate"), (rank, "latency")) if key in self._open]
+        lasting = [
+            dip
+            for dip in (self._describe(key, self._open[key]) for key in keys)
+            if dip.length_s >= LASTING_S and dip.source == "network"
+        ]
+        if not lasting:
+            self._lasting.discard(rank)
+            return None
+        if rank in self._lasting:
+            return None
+        self._lasting.add(rank)
+        return lasting[0]
+
     @staticmethod
     def _keep(direction: Direction, dip: Dip) -> None:
         if dip.source == "host":
             direction.host_dips += 1
-        if len(direction.dips) < MOST_DIPS:
+            if len(direction.host_pauses) < MOST_DIPS:
+                direction.host_pauses = [*direction.host_pauses, dip]
+        elif len(direction.dips) < MOST_DIPS:
             direction.dips = [*direction.dips, dip]
         else:
             direction.more_dips += 1
@@ -235,11 +307,15 @@ class SoakWatch:
             return ()
         return self._name_new({(self._nodes[rank], "") for rank in silent}, to="")
 
-    def find_waiting(self, record: SoakRecord) -> tuple[str, float] | None:
-        """Return a direction's target and the waiting time if its message newly takes too long."""
-        waiting_s = max(record.waiting_s, record.ping_waiting_s)
+    def find_waiting(self, record: SoakRecord, now_s: float) -> tuple[str, float] | None:
+        """Return a direction's target and the waiting time if its message newly takes too long.
+
+        A pause of either process that is known by now does not count.
+        """
         direction = self.directions[record.rank]
         key = direction.origin, direction.target
+        waiting_s = max(record.waiting_s, record.ping_waiting_s)
+        waiting_s -= max(self._paused_s(node, now_s - waiting_s, now_s) for node in key)
         if waiting_s < WAITING_S:
             self._named.discard(key)
             return None
@@ -247,6 +323,31 @@ class SoakWatch:
             return None
         self._named.add(key)
         return direction.target, waiting_s
+
+    def explain(self, stuck: Stuck) -> Stuck:
+        """Return the paused rank that explains a stuck rank or direction, else that as it is.
+
+        A rank that is stopped by a signal, dead or gone is a fault of its own.
+        """
+        if stuck.paused_s or (stuck.state and not stuck.state.startswith(NO_ANSWER)):
+            return stuck
+        lasted_s = stuck.noticed_s - stuck.since_s
+        for node in (stuck.target, stuck.origin) if stuck.target else (stuck.origin,):
+            paused_s = self._paused_s(node, stuck.since_s, stuck.noticed_s)
+            if paused_s >= HOST_SHARE * lasted_s:
+                # What lasts on is no longer explained, and is named again.
+                self._named.discard((stuck.origin, stuck.target))
+                return Stuck(node, "", stuck.since_s, stuck.noticed_s, "", paused_s)
+        return stuck
+
+    def _paused_s(self, node: str, since_s: float, until_s: float) -> float:
+        """Return how long a node's process did not run in its pauses that meet a stretch."""
+        pauses = self._pauses[node]
+        return sum(
+            pause.stopped_s
+            for pause in pauses
+            if pause.since_s <= until_s and pause.until_s >= since_s
+        )
 
     def silence_of(self, node: str, now_s: float) -> float:
         """Return how long a node's ranks have written nothing, in seconds."""
@@ -270,6 +371,26 @@ def _within_another(dip: Dip, others: Sequence[Dip]) -> bool:
 
 #: Increases that every message causes.
 _TRAFFIC = frozenset({"rx_bytes", "tx_bytes"})
+
+
+def add_octets(octets: NodeOctets, record: SoakRecord) -> None:
+    """Add a record's octets of interfaces and ports to a node's."""
+    if not record.rises and not record.port_rises:
+        octets.unread = "no counters were read"
+    received, sent = Counter(octets.received), Counter(octets.sent)
+    for name, rises in record.rises.items():
+        counts = rises.get("rx_bytes", 0), rises.get("tx_bytes", 0)
+        if min(counts) < 0:
+            octets.unread = f"the counters of {name} went backwards"
+        received[name] += counts[0]
+        sent[name] += counts[1]
+    for name, rises in record.port_rises.items():
+        own_counts = find_octets(rises)
+        if own_counts is not None and not any(record.rises.get(name, {}).get(count)
+                                              for count in _TRAFFIC):  # fmt: skip
+            received[name] += own_counts[0]
+            sent[name] += own_counts[1]
+    octets.received, octets.sent = dict(received), dict(sent)
 
 
 def sum_rises(record: SoakRecord) -> dict[str, int]:

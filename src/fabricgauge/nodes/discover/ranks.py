@@ -18,6 +18,9 @@ from fabricgauge.nodes.discover.probe import ask_nodes
 TIMEOUT_S = 6.0
 _END = "end"
 
+#: The fault of a node that does not answer, as a paused one does.
+NO_ANSWER = "it does not answer any more"
+
 #: States in which a rank does not go on.
 _HELD = {
     "T": "is stopped by a signal (state T)",
@@ -93,7 +96,7 @@ def find_lost_ranks(
         return faults
     for node, count in ranks.items():
         if node in silent:
-            faults[node] = f"it does not answer any more ({silent[node] or 'no answer'})"
+            faults[node] = f"{NO_ANSWER} ({silent[node] or 'no answer'})"
             continue
         node_states = states.get(node, ())
         held = [state for state in node_states if state in _HELD]
