@@ -6,10 +6,12 @@ import random
 import struct
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from gpu_proof.bench import Bench, Result
+from gpu_proof.bench import Bench, Completed, Result
 from gpu_proof.curves import (
     compare_figures,
     gather,
@@ -21,7 +23,14 @@ from gpu_proof.curves import (
 from gpu_proof.nccl_code import keep_architectures
 from gpu_proof.parts import unpack, write_parts
 from gpu_proof.report import write_report
-from gpu_proof.steps import STEPS
+from gpu_proof.run import make_own_folder
+from gpu_proof.steps import (
+    STEPS,
+    be_refused,
+    check_with_gauge,
+    meet_failures,
+    read_by_gauge,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,8 +140,8 @@ def case(pattern: str, size: int, window: int, median_s: float, **more: object) 
         "record": "case", "case": f"{pattern}/{size}", "pattern": pattern, "message_bytes": size,
         "window": window, "status": "ok", "reason": "", "times": {"median_s": median_s},
         "data_check": {"ok": True, "detail": "", "samples": 1},
-        "memory": [{"rank": 0, "kind": "cuda", "device": "GPU"}], **more,
-    })  # fmt: skip
+        "memory": [{"rank": 0, "kind": "cuda", "device": "GPU"}],
+    } | more)  # fmt: skip
 
 
 def test_figures_of_the_engine_and_of_the_ping_pong_are_compared() -> None:
@@ -155,6 +164,136 @@ def test_figures_of_the_engine_and_of_the_ping_pong_are_compared() -> None:
     assert sorted(ratios(mine, others)) == pytest.approx([2.0, 2.0])
     assert any("| 2.000 |" in line for line in compare_figures(mine, others, "ping-pong"))
     assert read_copies("# GPU\n8 1.5 2.5\nbroken\n") == {8: (1.5, 2.5)}
+
+
+Answer = Callable[[str, list[str]], tuple[int, str, str]]
+
+
+class AnsweredBench(Bench):
+    """A bench whose programs give the stated exit status, output and errors."""
+
+    answer: Answer
+
+    def execute(self, name: str, argv: Any, **_more: Any) -> Completed:
+        return Completed(*self.answer(name, list(argv)), 0.1)
+
+
+def answered(tmp_path: Path, answer: Answer, rehearsal: bool = True) -> Bench:
+    bench = AnsweredBench(ROOT, tmp_path, tmp_path / "raw", {}, {}, rehearsal, 1e12)
+    bench.answer = answer
+    return bench
+
+
+SAID = {
+    "failure-hidden": "n1 has no NVIDIA device that its driver shows to this process",
+    "failure-number": "n1 has no NVIDIA device 63: its driver shows 1, numbered from 0",
+    "failure-driver": "no libcuda.so.1 on n1: install the driver (file too short)",
+    "failure-memory": "H100 (device 0) of n1 is out of memory: 16777216 B were asked for",
+}
+
+
+@pytest.mark.parametrize("silent", ["", *SAID])
+@pytest.mark.parametrize("instead", [(0, ""), (139, "mpirun: memory: signal 11; it failed")])
+def test_each_failure_needs_the_engine_s_own_sentence(
+    tmp_path: Path, silent: str, instead: tuple[int, str]
+) -> None:
+    def answer(name: str, _argv: list[str]) -> tuple[int, str, str]:
+        if name == silent:
+            return instead[0], "", instead[1]
+        return 69, "", f"fabricgauge-engine: n1: {SAID[name]}\n"
+
+    result = meet_failures(answered(tmp_path, answer))
+    assert result.status == ("failed" if silent else "done")
+    assert result.sentence.startswith("3 of 4" if silent else "4 of 4")
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_full_memory_is_one_that_was_held(tmp_path: Path, holds: bool) -> None:
+    program = tmp_path / "programs" / "hold"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!/bin/sh\n{'echo holding 7 bytes of GPU; exec cat' if holds else 'exit 1'}\n"
+    )
+    program.chmod(0o700)
+
+    def answer(name: str, _argv: list[str]) -> tuple[int, str, str]:
+        return 69, "", f"fabricgauge-engine: n1: {SAID[name]}\n"
+
+    result = meet_failures(answered(tmp_path, answer, rehearsal=False))
+    assert result.status == ("done" if holds else "failed")
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "expected"),
+    [(69, "fabricgauge-engine: n1: the MPI (x) does not say that it is GPU-aware for cuda", "done"),
+     (139, "signal 11", "failed"), (0, "", "failed")],
+)  # fmt: skip
+def test_a_crash_is_no_refusal(tmp_path: Path, status: int, text: str, expected: str) -> None:
+    result = be_refused(answered(tmp_path, lambda _name, _argv: (status, "", text)))
+    assert result.status == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "given"),
+    [("", (0, "")), ("gauge-discover", (3, "")), ("gauge-doctor", (2, "Usage")),
+     ("gauge-doctor", (0, "")), ("gauge-import-nccl", (3, "")), ("gauge-import-nccl", (0, "odd"))],
+)  # fmt: skip
+def test_what_fabricgauge_returns_counts(
+    tmp_path: Path, wrong: str, given: tuple[int, str]
+) -> None:
+    (tmp_path / "raw" / "nccl").mkdir(parents=True)
+    (tmp_path / "raw" / "nccl" / "nccl-1.log").write_text("a log")
+
+    def answer(name: str, _argv: list[str]) -> tuple[int, str, str]:
+        return (*given, "an error") if name == wrong else (0, " PASS  all is well\n", "")
+
+    result = read_by_gauge(answered(tmp_path, answer))
+    assert result.status == ("failed" if wrong else "done"), result.sentence
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "patterns", "expected"),
+    [(0, "cuda", ("latency", "bandwidth"), "done"), (1, "cuda", ("latency", "bandwidth"), "done"),
+     (3, "cuda", (), "failed"), (1, "cuda", ("latency",), "failed"),
+     (0, "host", ("latency", "bandwidth"), "failed"),
+     (2, "cuda", ("latency", "bandwidth"), "failed")],
+)  # fmt: skip
+def test_a_check_counts_if_it_measured_from_a_gpu(
+    tmp_path: Path, status: int, kind: str, patterns: tuple[str, ...], expected: str
+) -> None:
+    def answer(_name: str, argv: list[str]) -> tuple[int, str, str]:
+        run = Path(argv[argv.index("-o") + 1]) / "run"
+        run.mkdir(parents=True)
+        records = (case(pattern, 8, 1, 1e-6, memory=[{"rank": 0, "kind": kind}])
+                   for pattern in patterns)  # fmt: skip
+        lines = "".join(f'{{"launch":1,"record":{record}}}\n' for record in records)
+        (run / "results.jsonl").write_text(f"{lines}{{broken\n")
+        return status, " INCONCLUSIVE  a word\n", ""
+
+    assert check_with_gauge(answered(tmp_path, answer)).status == expected
+
+
+def test_the_folder_for_the_work_is_the_user_s_own(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    for _ in range(2):
+        assert make_own_folder(own) == ""
+        assert own.stat().st_mode & 0o777 == 0o700
+    (tmp_path / "link").symlink_to(own)
+    assert "no folder" in make_own_folder(tmp_path / "link")
+    own.chmod(0o777)
+    assert "written by others" in make_own_folder(own)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a folder to another user")
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    os.chown(tmp_path / "theirs", 12345, 12345)
+    assert "another user" in make_own_folder(tmp_path / "theirs")
+    argv = [sys.executable, str(ROOT / "scripts" / "gpu-proof"), "run", "--parts", str(tmp_path),
+            "--work", str(tmp_path / "theirs"), "--output", str(tmp_path / "out")]  # fmt: skip
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert list((tmp_path / "theirs").iterdir()) == []
 
 
 def entry(architecture: int, payload: bytes) -> bytes:

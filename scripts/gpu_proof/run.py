@@ -2,7 +2,10 @@
 
 import argparse
 import datetime
+import os
 import shutil
+import stat
+import sys
 import tarfile
 import time
 import zipfile
@@ -15,10 +18,17 @@ from gpu_proof.steps import STEPS, Step
 
 
 def run(root: Path, options: argparse.Namespace) -> int:
-    """Run the proof; exit status 0 if no step failed, 1 if one did, 3 if no GPU was measured."""
+    """Run the proof; exit status 0 if no step failed, 1 if one did, 3 if no GPU was measured.
+
+    2 if the folder for the work is not this user's own.
+    """
     begin = time.monotonic()
     output: Path = options.output
     output.mkdir(parents=True, exist_ok=True)
+    reason = make_own_folder(options.work)
+    if reason:
+        print(f"gpu-proof: {reason}; name another with --work", file=sys.stderr)
+        return 2
     # One archive leaves the machine, not hundreds of files.
     raw = options.work / "raw"
     shutil.rmtree(raw, ignore_errors=True)
@@ -46,6 +56,29 @@ def run(root: Path, options: argparse.Namespace) -> int:
     if why:
         return 3
     return 1 if any(result.status == "failed" for _, result in results) else 0
+
+
+def make_own_folder(folder: Path) -> str:
+    """Make a folder that only this user can enter; return why it is not so, else an empty text.
+
+    A program is run out of it: in /tmp another user may have made it before, or a link.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    except OSError as error:
+        return f"{folder} cannot be made: {error.strerror}"
+    state = folder.lstat()
+    if not stat.S_ISDIR(state.st_mode):
+        return f"{folder} is no folder"
+    if state.st_uid != os.geteuid():
+        return f"{folder} belongs to another user"
+    if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"{folder} may be written by others"
+    folder.chmod(0o700)
+    return ""
 
 
 def _run_step(bench: Bench, step: Step, why_no_driver: str) -> Result:

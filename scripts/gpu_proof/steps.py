@@ -1,5 +1,6 @@
 """The steps of the proof, in their order. Each says what it needs, and gives one result."""
 
+import json
 import os
 import re
 import shutil
@@ -108,11 +109,21 @@ def run_pingpong(
     return *read_pingpong(completed.stdout), completed
 
 
+def engine_sentence(completed: Completed) -> str:
+    """Return the engine's own sentence in what it wrote; empty if it wrote none."""
+    lines = completed.stderr.splitlines()
+    return next((line.strip()[:400] for line in lines if "fabricgauge-engine: " in line), "")
+
+
 def engine_words(completed: Completed) -> str:
     """Return the engine's own sentence in what it wrote, else the last line."""
-    lines = completed.stderr.splitlines()
-    sentences = [line for line in lines if "fabricgauge-engine: " in line]
-    return sentences[0].strip()[:400] if sentences else completed.last_words
+    return engine_sentence(completed) or completed.last_words
+
+
+def refused_with(completed: Completed, words: str) -> bool:
+    """Check that the engine ended by itself, in vain, with its own sentence of ``words``."""
+    ended = completed.exit_status > 0
+    return ended and re.search(words, engine_sentence(completed)) is not None
 
 
 # ------------------------------------------------------------------ the steps
@@ -176,6 +187,8 @@ def be_refused(bench: Bench) -> Result:
     )
     if output.figures:
         return Result("done", "the MPI says by itself that it is GPU-aware; nothing was refused")
+    if not refused_with(completed, "does not say that it is GPU-aware"):
+        return Result("failed", f"it failed otherwise: {engine_words(completed)}")
     return Result("done", f"refused, as it should be: {engine_words(completed)}")
 
 
@@ -490,17 +503,19 @@ def gauge(
 
 def read_by_gauge(bench: Bench) -> Result:
     """Have fabricgauge look at this machine, and read NCCL's outputs and dumps."""
-    lines = []
+    lines, wrong = [], []
     version = gauge(bench, "gauge-version", "--version")
     if version.exit_status:
         return Result("failed", f"fabricgauge does not start here: {version.last_words}")
     lines.append(f"- {version.stdout.strip()}")
     host = os.uname().nodename
-    for verb in ("discover", "doctor"):
+    for verb, expected in EXPECTED.items():
         completed = gauge(bench, f"gauge-{verb}", verb, "--launcher", "local", "-w", host)
         words = [line.strip() for line in completed.stdout.splitlines() if "gpu" in line.lower()]
         summary = "; ".join(words[:6]) or completed.last_words
         lines.append(f"- {verb}: exit status {completed.exit_status}; {summary}")
+        if completed.exit_status not in expected or not completed.stdout.strip():
+            wrong.append(f"{verb}: exit status {completed.exit_status}: {completed.last_words}")
     logs = sorted((bench.raw / "nccl").glob("*")) if (bench.raw / "nccl").is_dir() else []
     logs = [path for path in logs if path.stat().st_size]
     if logs:
@@ -508,7 +523,37 @@ def read_by_gauge(bench: Bench) -> Result:
         words = [line.strip() for line in completed.stdout.splitlines() if line.strip()]
         lines += [f"- import of {len(logs)} files of NCCL: exit status {completed.exit_status}", ""]
         lines += ["```text", *(words[:40] or [completed.last_words]), "```"]
-    return Result("done", "fabricgauge started, looked and read", lines)
+        if completed.exit_status not in (0, 1, 3) or not _is_judged(words):
+            wrong.append(f"import: exit status {completed.exit_status}: {completed.last_words}")
+    if wrong:
+        return Result("failed", "; ".join(wrong)[:400], lines)
+    read = f"read {len(logs)} files of NCCL" if logs else "no file of NCCL was there to read"
+    return Result("done", f"fabricgauge started and looked; {read}", lines)
+
+
+#: Exit statuses of a command that did its work; ``doctor`` returns 1 if it found a fault.
+EXPECTED = {"discover": (0,), "doctor": (0, 1)}
+OUTCOMES = ("PASS", "WARN", "FAIL", "INCONCLUSIVE", "INVALID")
+
+
+def _is_judged(words: Sequence[str]) -> bool:
+    """Check that a printed report begins with an outcome, as an error does not."""
+    return bool(words) and words[0].split()[0] in OUTCOMES
+
+
+def _measured_on_gpu(folder: Path) -> frozenset[str]:
+    """Return the patterns that the runs in a folder measured from a GPU's memory."""
+    measured = set()
+    for path in folder.glob("*/results.jsonl"):
+        for line in path.read_text(errors="replace").splitlines():
+            try:
+                record = json.loads(line)["record"]
+                on_gpu = any(end["kind"] == "cuda" for end in record["memory"])
+                if record["record"] == "case" and record["status"] == "ok" and on_gpu:
+                    measured.add(record["pattern"])
+            except (ValueError, KeyError, TypeError):
+                continue
+    return frozenset(measured)
 
 
 def check_with_gauge(bench: Bench) -> Result:
@@ -523,79 +568,87 @@ def check_with_gauge(bench: Bench) -> Result:
         OMPI_MCA_opal_common_ucx_devices="any", UCX_TLS="tcp,cuda_copy,sm,self",
         LD_PRELOAD=str(library),
     )  # fmt: skip
+    folder = bench.work / "lab-runs"
+    shutil.rmtree(folder, ignore_errors=True)
     completed = gauge(
         bench, "gauge-check-lab", "check", "--lab", "--unpinned", "--mpi",
         str(bench.folder("mpi") / "bin" / "mpicxx"), "--memory", "cuda", "--sizes", "8,64K,1MiB",
-        "--patterns", "latency,bandwidth", limit_s=120.0, env=env,
+        "--patterns", "latency,bandwidth", "-o", str(folder), limit_s=120.0, env=env,
     )  # fmt: skip
     words = [line.rstrip() for line in completed.stdout.splitlines() if line.strip()]
     lines = ["```text", *(words[:30] or [completed.last_words]), "```"]
-    good = completed.exit_status in (0, 1, 3) and bool(words)
+    lacking = {"latency", "bandwidth"} - _measured_on_gpu(folder)
+    good = completed.exit_status in (0, 1, 3) and _is_judged(words) and not lacking
     sentence = (
         f"exit status {completed.exit_status}: {(words or [completed.last_words])[0].strip()}"
     )
+    if lacking:
+        sentence = f"no {' and no '.join(sorted(lacking))} from a GPU's memory; {sentence}"
     return Result("done" if good else "failed", sentence[:300], lines)
 
 
 def meet_failures(bench: Bench) -> Result:
     """See what the engine says of a hidden GPU, a missing driver and a full memory."""
-    lines, short = [], cases((8, 16 << 20), 0.05)
+    lines, spoken, short = [], 0, cases((8, 16 << 20), 0.05)
     hidden = {"GPU_PLANTED_FAULT": "no-device"} if bench.rehearsal else {}
-    _, completed = run_engine(bench, "failure-hidden", "cuda", text=short, limit_s=30.0,
-                              env={"CUDA_VISIBLE_DEVICES": "", **hidden})  # fmt: skip
-    lines.append(f"- no GPU is visible: {engine_words(completed)}")
-    _, completed = run_engine(
-        bench, "failure-number", "cuda", "--device", "63", text=short, limit_s=30.0
-    )
-    lines.append(f"- a GPU that does not exist: {engine_words(completed)}")
     broken = bench.work / "no-driver"
     broken.mkdir(exist_ok=True)
     (broken / "libcuda.so.1").write_bytes(b"")
-    env = mpi_env(bench)
-    _, completed = run_engine(
-        bench, "failure-driver", "cuda", text=short, limit_s=30.0,
-        env={"LD_LIBRARY_PATH": f"{broken}:{env['LD_LIBRARY_PATH']}"},
+    libraries = f"{broken}:{mpi_env(bench)['LD_LIBRARY_PATH']}"
+    tries: tuple[tuple[str, str, str, tuple[str, ...], dict[str, str]], ...] = (
+        ("no GPU is visible", "hidden", "no NVIDIA device", (),
+         {"CUDA_VISIBLE_DEVICES": "", **hidden}),
+        ("a GPU that does not exist", "number", "no NVIDIA device 63", ("--device", "63"), {}),
+        ("the driver's library cannot be opened", "driver", r"no libcuda\.so\.1", (),
+         {"LD_LIBRARY_PATH": libraries}),
     )  # fmt: skip
-    lines.append(f"- the driver's library cannot be opened: {engine_words(completed)}")
-    lines.append(f"- the GPU's memory is full: {_full(bench, short)}")
+    for what, name, words, options, env in tries:
+        _, completed = run_engine(
+            bench, f"failure-{name}", "cuda", *options, text=short, limit_s=30.0, env=env
+        )
+        spoken += refused_with(completed, words)
+        lines.append(f"- {what}: {engine_words(completed)} ({completed.exit_status})")
+    full, good = _full(bench, short)
+    spoken += good
+    lines.append(f"- the GPU's memory is full: {full}")
     lines.append(
         "- a GPU that another process has to itself was not tried: it would change the GPU's"
         " compute mode, which this proof leaves as it is"
     )
-    spoken = sum(
-        " failed" in line or "fabricgauge-engine: " in line or "memory" in line for line in lines
-    )
     return Result(
-        "done" if spoken >= 4 else "failed", f"{spoken} of 4 failures gave a sentence", lines
+        "done" if spoken == 4 else "failed", f"{spoken} of 4 failures gave their sentence", lines
     )
 
 
-def _full(bench: Bench, text: str) -> str:
-    """Return what the engine says beside a program that holds nearly all of the GPU's memory."""
-    if bench.rehearsal:
-        output, completed = run_engine(
-            bench,
-            "failure-memory",
-            "cuda",
-            text=text,
-            limit_s=30.0,
-            env={"GPU_PLANTED_FAULT": "out-of-memory"},
+def _full(bench: Bench, text: str) -> tuple[str, bool]:
+    """Return what the engine says beside a program that holds nearly all of the GPU's memory.
+
+    The second value tells that the memory was held, and that the engine says it is full.
+    """
+    holder, held = None, "holding: planted"
+    env = {"GPU_PLANTED_FAULT": "out-of-memory"} if bench.rehearsal else {}
+    if not bench.rehearsal:
+        program = str(bench.folder("programs") / "hold")
+        holder = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        return next(iter(output.failures), engine_words(completed))
-    holder = subprocess.Popen(
-        [str(bench.folder("programs") / "hold")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
         held = holder.stdout.readline().strip() if holder.stdout else ""
-        output, completed = run_engine(bench, "failure-memory", "cuda", text=text, limit_s=30.0)
+    try:
+        output, completed = run_engine(
+            bench, "failure-memory", "cuda", text=text, limit_s=30.0, env=env
+        )
     finally:
-        holder.kill()
-        holder.wait()
-    return f"{next(iter(output.failures), engine_words(completed))} ({held})"
+        if holder is not None:
+            holder.kill()
+            holder.wait()
+    failures = [failure for failure in output.failures if re.search(OUT_OF_MEMORY, failure)]
+    good = bool(failures) or refused_with(completed, OUT_OF_MEMORY)
+    said = next(iter([*failures, *output.failures]), engine_words(completed))
+    return f"{said} ({held or 'nothing was held'})", good and held.startswith("holding")
 
+
+#: The engine's words for a full GPU; the driver's name of the error stands in some of them.
+OUT_OF_MEMORY = r"is out of memory|OUT_OF_MEMORY"
 
 MEASURED = ("mpi", "engine", "programs")
 
