@@ -130,7 +130,8 @@ class Plan(msgspec.Struct, frozen=True):
     ``tool`` is the suite whose programs measure: ``engine`` is fabricgauge's engine, ``import``
     starts no program. ``transport`` carries the engine's data: empty for MPI, else words of
     ``run.transports``. ``memory`` is the memory of its buffers: empty for the host's, else a word
-    of ``model.memory``; ``device`` is the requested GPU's number, if any.
+    of ``model.memory``; ``device`` is the requested GPU's number, if any. ``left_out`` says in
+    sentences which usual cases are not planned, and why.
     """
 
     profile: str
@@ -141,6 +142,7 @@ class Plan(msgspec.Struct, frozen=True):
     transport: str = ""
     memory: str = ""
     device: int | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def last(self) -> int:

@@ -203,6 +203,41 @@ def test_the_last_launch_ends_with_the_first_round_of_its_streams(ranks: int, pr
     assert not any(name.endswith(CLOSING) for name in others)
 
 
+@pytest.mark.parametrize("ranks", [64, 128])
+def test_a_simulation_of_many_ranks_leaves_cases_out_and_says_so(ranks: int) -> None:
+    thinned, real = planned(ranks, target(), sim="star"), planned(ranks, target())
+    (launch,), (real_launch,) = thinned.launches, real.launches
+    cases = [case for case in launch.cases if case.pattern in COLLECTIVE_PATTERNS]
+    patterns = {case.pattern for case in launch.cases}
+    assert patterns == {case.pattern for case in real_launch.cases}
+    assert len(cases) == len({case.pattern for case in cases})
+    assert {case.ranks for case in cases} == {64, ranks}
+    assert all(case.message_bytes <= 8 for case in cases)
+    assert len(thinned.left_out) == 1
+    assert real.left_out == ()
+
+
+@pytest.mark.parametrize("options", [{"patterns": ("allgather",)}, {"sizes": (1024, 65536)}, {}])
+def test_a_simulation_measures_all_that_is_requested(
+    options: dict[str, tuple[object, ...]],
+) -> None:
+    ranks = 64 if options else 32
+    simulated = planned(ranks, target(), sim="star", **options)
+    real = planned(ranks, target(), **options)
+    names = {case.name for case in real.launches[0].cases if not case.name.endswith(CLOSING)}
+    crowds = {name for name in names if not name.startswith("all_pairs")}
+    assert crowds <= {case.name for case in simulated.launches[0].cases}
+    assert simulated.left_out == ()
+
+
+@pytest.mark.parametrize("ranks", [4, 32, 64, 128, 256])
+def test_streams_of_a_simulation_have_few_messages_under_way(ranks: int) -> None:
+    (launch,) = planned(ranks, target(), sim="star").launches
+    streams = [case for case in launch.cases if case.pattern in ("bisection", "multi_bandwidth")]
+    assert streams
+    assert all(case.window * (case.pairs or ranks // 2) <= 256 for case in streams)
+
+
 def test_no_round_is_made_again_without_streams_or_in_a_simulation() -> None:
     for made in (planned(4, target(), sim="star:4"), planned(4, target(), patterns=("allreduce",))):
         (launch,) = made.launches

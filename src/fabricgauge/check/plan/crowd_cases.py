@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.check.plan.cases import (
     LARGE_BYTES,
+    MIN_WINDOW,
     SAMPLES_PER_CASE,
     SMALL_BYTES,
     WINDOW,
@@ -23,6 +24,12 @@ MAX_BUDGET_FACTOR = 8.0
 #: Pairs per rank that measure under load: a fifth of the ranks, as in GPCNeT (Chunduri et al.,
 #: SC 2019).
 VICTIM_PAIRS_PER_RANK = 0.1
+#: Most messages that streams of a simulation have under way together. SimGrid's solver takes time
+#: that grows faster than they do, and 2,048 on a dragonfly after the round robins end by SIGSEGV.
+SIMULATED_MESSAGES = 256
+#: Ranks of a simulated collective in which each rank has a message for every other, on the sparsest
+#: grid: SimGrid's allgather has all of them under way at once.
+SIMULATED_GROWING_RANKS = 64
 #: Two ranks that measure, and two that make load.
 MIN_RANKS_UNDER_LOAD = 4
 
@@ -42,15 +49,26 @@ def crowd_cases(
     ranks: int,
     payload_bytes_per_s: float,
     available_s: float,
+    *,
+    simulated: bool = False,
+    sparsest: bool = False,
 ) -> tuple[Case, ...]:
     """Plan ``patterns`` on the densest grid that fits into ``available_s``, else on the sparsest.
 
     Budgets shrink first, then sizes between the ends are dropped unless they are the request's,
-    then rank counts.
+    then rank counts. ``sparsest``, for a simulation, tries no other grid.
     """
+    most_messages = SIMULATED_MESSAGES if simulated else 0
     planned: tuple[Case, ...] = ()
-    for grid in grids(profile, ranks):
-        planner = _CasePlanner(ranks, payload_bytes_per_s, grid.case_s, profile.sizes)
+    for grid in (*grids(profile, ranks),)[-1 if sparsest else 0 :]:
+        planner = _CasePlanner(
+            ranks,
+            payload_bytes_per_s,
+            grid.case_s,
+            profile.sizes,
+            most_messages,
+            SIMULATED_GROWING_RANKS if sparsest else ranks,
+        )
         all_cases = (
             *planner.bisection(),
             *planner.many_pairs(grid.pairs),
@@ -109,16 +127,21 @@ def min_iteration_s(
 class _CasePlanner(msgspec.Struct, frozen=True):
     """Plan cases within a budget on a network of a known ceiling.
 
-    ``sizes`` are those of the request; if empty, each pattern has its usual ones.
+    ``sizes`` are those of the request; if empty, each pattern has its usual ones. Streams have at
+    most ``most_messages`` under way together; 0 is no limit. Collectives in which each rank has a
+    message for every other have ``growing_ranks`` at most.
     """
 
     ranks: int
     payload_bytes_per_s: float
     case_s: float
     sizes: tuple[int, ...] = ()
+    most_messages: int = 0
+    growing_ranks: int = 1 << 30
 
     def collectives(self, patterns: tuple[Pattern, ...], grid: Grid) -> Iterator[Case]:
-        for pattern, members in product(patterns, grid.counts):
+        for pattern, count in product(patterns, grid.counts):
+            members = min(count, self.growing_ranks) if is_growing(pattern) else count
             sizes = (FIXED_BYTES[pattern],) if pattern in FIXED_BYTES else grid.sizes
             for place, size in enumerate(sizes):
                 is_least = not place and not self.sizes
@@ -169,6 +192,9 @@ class _CasePlanner(msgspec.Struct, frozen=True):
             size, window = fit_stream(size, fit_bytes, exact=bool(self.sizes))
         else:
             window = WINDOW
+        if self.most_messages:
+            share = self.most_messages // (pairs or max(1, self.ranks // 2))
+            window = max(MIN_WINDOW, min(window, share))
         return self._case(pattern, size, detail, pairs=pairs, window=window)
 
     def _case(

@@ -15,7 +15,11 @@ import msgspec
 from fabricgauge.check.plan.all_pairs import RoundField, all_pairs_cases, closing_round
 from fabricgauge.check.plan.asked import ALL_PATTERNS, parse_pattern
 from fabricgauge.check.plan.cases import plan_cases, reference_cases
-from fabricgauge.check.plan.crowd_cases import MIN_RANKS_UNDER_LOAD, crowd_cases
+from fabricgauge.check.plan.crowd_cases import (
+    MIN_RANKS_UNDER_LOAD,
+    SIMULATED_GROWING_RANKS,
+    crowd_cases,
+)
 from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
 from fabricgauge.check.plan.pair_jobs import meetings
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
@@ -44,6 +48,15 @@ CONFIDENCE = 0.95
 MAX_SHARE_TOGETHER = 0.4
 #: Shortest case of a pair under a time budget, relative to its usual time.
 MIN_SHARE_OF_CASE = 1 / 16
+
+#: Up to this many ranks a simulation measures collectives and many pairs as a real fabric does.
+MOST_RANKS_SIMULATED_WHOLE = 32
+_THINNED = (
+    "sizes of collectives but the smallest, and counts of ranks and pairs but the largest"
+    f" (allgather, alltoall and the like: {SIMULATED_GROWING_RANKS} ranks at most); a simulation of"
+    f" more than {MOST_RANKS_SIMULATED_WHOLE} ranks takes long; --patterns with their names"
+    " measures them"
+)
 
 #: Rounds of disjoint pairs in which a suite measures many nodes: each pair is a start of its own.
 #: Up to this many nodes all meet each other.
@@ -107,7 +120,10 @@ def plan_groups(
         group_request = pairs if len(group.ranks) == 2 < len(ranks) else request
         share_s = left_s * len(group.targets) / shares
         launches += planned(msgspec.structs.replace(group_request, budget=share_s), group)
-    return _plan(request, profile or profile_of(request), (*launches, *separate_launches))
+    ranks_of_most = max((len(group.ranks) for group in mains), default=0)
+    return _plan(
+        request, profile or profile_of(request), (*launches, *separate_launches), ranks_of_most
+    )
 
 
 def plan(
@@ -147,15 +163,31 @@ def plan(
         for turn_cases in parts[part]
     ]
     _require_time(request, len(ranks), launches)
-    return _plan(request, chosen, launches)
+    return _plan(request, chosen, launches, len(ranks))
 
 
-def _plan(request: MeasurementRequest, profile: Profile, launches: Iterable[PlannedLaunch]) -> Plan:
-    """Return a plan of these launches, numbered in their order."""
+def is_thinned(request: MeasurementRequest, ranks: int) -> bool:
+    """Check if collectives and many pairs of a simulation are measured on the sparsest grid.
+
+    Their messages, and with them the simulator's time, grow with the square of the ranks.
+    Requested patterns and sizes are measured as on any fabric.
+    """
+    requested = request.patterns or request.sizes
+    return bool(request.sim) and ranks > MOST_RANKS_SIMULATED_WHOLE and not requested
+
+
+def _plan(
+    request: MeasurementRequest,
+    profile: Profile,
+    launches: Iterable[PlannedLaunch],
+    ranks: int = 0,
+) -> Plan:
+    """Return a plan of these launches, numbered in their order; most of them have ``ranks``."""
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
     return Plan(
         profile.name, stopping, request.check_data, renumber(launches), transport=request.transport,
         memory=request.memory, device=request.device,
+        left_out=(_THINNED,) if is_thinned(request, ranks) else (),
     )  # fmt: skip
 
 
@@ -263,7 +295,10 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
         profile.reference_pair, profile.case_s[1], rate, scope.ranks, profile.sizes
     )
     left_s = max(0.0, available_s - _measuring_s((alone,)))
-    together = crowd_cases(profile, patterns, ranks, shared_rate, left_s * MAX_SHARE_TOGETHER)
+    together = crowd_cases(
+        profile, patterns, ranks, shared_rate, left_s * MAX_SHARE_TOGETHER,
+        simulated=bool(scope.request.sim), sparsest=is_thinned(scope.request, ranks),
+    )  # fmt: skip
     left_s = max(0.0, left_s - _measuring_s((together,)))
     fields = (
         RoundField(

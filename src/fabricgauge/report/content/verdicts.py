@@ -284,6 +284,7 @@ def _unmeasured_parts(judged: Judged) -> Iterator[Omission]:
     if not run.complete:
         yield "the rest of the run", "the run was interrupted"
     yield from (("a part of the stored run", note) for note in run.notes)
+    yield from (("a part of the usual cases", why) for why in run.plan.left_out)
     yield from ((f"node {node.name}", node.reason) for node in fabric.unreached)
     yield from (("a requested network", sentence) for sentence in fabric.unjoined)
     measured = {launch.network for launch in run.plan.launches}
