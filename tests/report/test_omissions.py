@@ -26,6 +26,11 @@ def test_a_broken_off_run_is_named() -> None:
     assert "the rest of the run" in whats(changed(complete=False))
 
 
+def test_cases_that_the_plan_leaves_out_are_named() -> None:
+    plan = msgspec.structs.replace(sample.judged().run.plan, left_out=("large collectives",))
+    assert unmeasured(changed(plan=plan)) == (("a part of the usual cases", "large collectives"),)
+
+
 def test_a_launch_that_never_started_is_named() -> None:
     assert whats(changed(launches=sample.judged().run.launches[:2])) == ["launch 3"]
 
