@@ -47,12 +47,13 @@ class Cluster:
             file.write("".join(f"{line}\n" for line in lines))
         on(self.state, "head", "scontrol", "reconfigure")
 
-    def watch(self) -> None:
+    def watch(self, state: str = STATE) -> None:
         self.install(
-            "health.sh", ScriptSettings("slurm", drain=True, state=STATE), None,
+            "health.sh", ScriptSettings("slurm", drain=True, state=state), None,
             "HealthCheckProgram=/etc/slurm/health.sh", "HealthCheckInterval=2",
         )  # fmt: skip
-        until(lambda: self.has_run("c1"), "the first check")
+        if state == STATE:
+            until(lambda: self.has_run("c1"), "the first check")
 
     def has_run(self, node: str) -> bool:
         return "end" in on(self.state, node, "cat", STATE, check=False)
@@ -93,6 +94,15 @@ def cluster(slurm_programs: None, make_lab: MakeLab) -> Cluster:
 
 def test_a_node_whose_link_goes_down_is_drained_and_comes_back(cluster: Cluster) -> None:
     cluster.watch()
+    cluster.fault("link-down")
+    cluster.await_drain("eth1 link down")
+    cluster.heal()
+    cluster.await_idle()
+
+
+@pytest.mark.slow
+def test_a_node_that_cannot_keep_its_state_is_drained_and_comes_back(cluster: Cluster) -> None:
+    cluster.watch("/proc/nowhere/state")
     cluster.fault("link-down")
     cluster.await_drain("eth1 link down")
     cluster.heal()
