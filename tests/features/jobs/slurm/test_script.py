@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.features.jobs.attempts import find_attempts
 from fabricgauge.features.jobs.fetching import fetch_results, is_result, unpack
 from fabricgauge.features.jobs.job import archive
 from fabricgauge.features.jobs.slurm.job_state import JobState
@@ -237,18 +238,18 @@ def test_a_job_finds_ipv6_only_where_there_is_no_ipv4(
     assert (tmp_path / "raw" / "attempt-1" / "subnets").read_text().split() == subnets
 
 
-def carried_job(tmp_path: Path, library: str) -> Script:
+def carried_job(tmp_path: Path, library: str, job: str = "job-1") -> Script:
     programs = archive({"fabricgauge-engine": (b"#!/bin/sh\necho measured\n", 0o700)})
     folder = f"{tmp_path / 'node'}/{hashlib.sha256(programs).hexdigest()[:16]}"
     files = archive({
-        "job-1/cases-1.txt": (b"end\n", 0o600), "job-1/probe.sh": (b"echo probed\n", 0o600),
+        f"{job}/cases-1.txt": (b"end\n", 0o600), f"{job}/probe.sh": (b"echo probed\n", 0o600),
     })  # fmt: skip
     command = LaunchCommand(
         (FOUND_MPIEXEC, "env", f"LD_LIBRARY_PATH={folder}/lib", f"{folder}/fabricgauge-engine"), {}
     )
     return Script(
-        "20261126T000000Z-abc", str(tmp_path / "no" / "such" / "run"), "job-1", (), {},
-        (ScriptLaunch(1, "job-1/cases-1.txt", 60, command, "10.0.0.0/24"),),
+        "20261126T000000Z-abc", str(tmp_path / "no" / "such" / "run"), job, (), {},
+        (ScriptLaunch(1, f"{job}/cases-1.txt", 60, command, "10.0.0.0/24"),),
         carried=Carried(
             files, programs, str(tmp_path / "node"), "carried", ("libmpi.so.12", "libmpich.so.12"),
             library, ("mpiexec.hydra",),
@@ -276,8 +277,9 @@ def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
         bin_, "srun", 'while case $1 in -*) true ;; *) false ;; esac; do shift; done; exec "$@"'
     )
     stand_in(bin_, "mpiexec.hydra", 'readlink "${2#*=}/libmpi.so.12"; exec "$@"')
+    written = carried_job(tmp_path, str(library.with_name("libmpi.so.12")))
     job = tmp_path / "job.sh"
-    job.write_text(script_text(carried_job(tmp_path, str(library.with_name("libmpi.so.12")))))
+    job.write_text(script_text(written))
     env = {
         "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c1", "SLURM_JOB_ID": "7",
         "SLURMD_NODENAME": "c1",
@@ -301,6 +303,25 @@ def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
         remains = fetch_results(directory, Request(2), str(tmp_path / "node"), states)
     assert remains == () and not (tmp_path / "node").exists()
     assert (directory.path / "raw" / "launch-01-1" / "exit").read_text() == "0\n"
+
+    # A later job of the run on this node replaces nothing of the first.
+    later = carried_job(tmp_path, str(library.with_name("libmpi.so.12")), "job-2")
+    job.write_text(script_text(later))
+    env["SLURM_JOB_ID"] = "8"
+    stand_in(
+        bin_, "scontrol",
+        'case $2 in hostnames) echo c1 ;; *) echo "JobId=8 BatchHost=c1 X=y" ;; esac',
+    )  # fmt: skip
+    done = subprocess.run(["sh", str(job)], env=env, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", env["PATH"])
+        states = {"7": JobState("COMPLETED"), "8": JobState("COMPLETED")}
+        assert fetch_results(directory, Request(2), str(tmp_path / "node"), states) == ()
+    attempts = {attempt.number: attempt.job for attempt in find_attempts(directory.path / "raw")}
+    assert attempts == {1: "7", 101: "8"}
+    for launch in ("launch-01-1", "launch-01-101"):
+        assert (directory.path / "raw" / launch / "exit").read_text() == "0\n"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from fabricgauge.nodes.launch.carrying import script as read_node_script
 
 #: Time limit for the survey of the nodes, in seconds.
 DISCOVERY_S = 60
+#: Slurm starts no job as often as this.
+STARTS = 100
 
 
 class ScriptLaunch(msgspec.Struct, frozen=True):
@@ -122,6 +124,7 @@ def _carried_lines(script: Script, carried: Carried) -> Iterator[str]:
         "base": carried.base, "identity": script.identity, "programs_digest": digest,
         "mark": carried.mark, "library": carried.library, "launchers": " ".join(carried.launchers),
         "sonames": " ".join(carried.sonames), "node_script": read_node_script(),
+        "first_attempt": str(first_attempt(script.folder)),
     }  # fmt: skip
     yield from (f"{name}={shlex.quote(value)}" for name, value in names.items())
     yield f"enter_run {shlex.quote(script.run_dir)}"
@@ -131,6 +134,15 @@ def _carried_lines(script: Script, carried: Carried) -> Iterator[str]:
         yield f"END OF {file}"
     yield "tar -xzf files.tar.gz || exit 1"
     yield "find_mpiexec"
+
+
+def first_attempt(folder: str) -> int:
+    """Return the number of the first attempt of a carried job: 101 for ``job-2``.
+
+    Its results are joined with those of the run's other jobs on the head, where they must not
+    replace them.
+    """
+    return 1 + STARTS * (int(folder.rpartition("-")[2]) - 1)
 
 
 def _connect_lines(script: Script) -> Iterator[str]:

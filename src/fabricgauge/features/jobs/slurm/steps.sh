@@ -1,12 +1,13 @@
 # What a job does with a shell and nothing else; script.py writes the part that calls it.
 # It runs in the run directory, and puts what it sees into raw/attempt-N and raw/launch-M-N.
 
-# Who we are. Every start of a job, also after a requeue, is an attempt of its own.
+# Who we are. Every start of a job, also after a requeue, is an attempt of its own. A carried job sets
+# $first_attempt: it does not see the attempts of the run's other jobs.
 begin() {
     PATH=$PATH:/usr/sbin:/sbin
     unset SLURM_JWT        # sbatch has proved with it whose job this is
     unset SLURM_EXPORT_ENV # of a site that starts jobs without variables: steps have this job's
-    attempt=1
+    attempt=${first_attempt:-1}
     until mkdir "raw/attempt-$attempt" 2>/dev/null; do
         [ -d "raw/attempt-$attempt" ] || { # once more, to be heard
             mkdir "raw/attempt-$attempt"
