@@ -1,13 +1,14 @@
 """Start the soak's program on all nodes, watch it, name dips as they happen, store the result."""
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.features.soak.program import soak_program
+from fabricgauge.features.soak.program import program_on_nodes, soak_program
 from fabricgauge.features.soak.proof import (
     Crossing,
     find_ceiling,
@@ -18,6 +19,7 @@ from fabricgauge.features.soak.proof import (
 from fabricgauge.features.soak.records import SoakRecord, parse_record
 from fabricgauge.features.soak.watching import PAUSE_S, WAITING_S, Dip, Direction, SoakWatch, Stuck
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.plan import PlannedLaunch
@@ -224,7 +226,7 @@ def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, boo
 
     Raises:
         UsageError: the run has no engine over MPI, or fewer than two nodes.
-        CannotRun: the program cannot be built.
+        CannotRun: the program cannot be built, or a node cannot hold it.
     """
     launch = _choose_launch(context)
     network = next(
@@ -232,6 +234,17 @@ def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, boo
     )
     pace = choose_pace(network, share, len(launch.nodes))
     engine = soak_program(context.engine)
+    access = context.target.access
+    hosts = [host for host in access.hosts if host.node in launch.nodes]
+    is_here = access.launcher == "local"
+    with nullcontext(engine) if is_here else program_on_nodes(engine, hosts) as placed:
+        return _watch(context, launch, network, pace, placed, seconds)
+
+
+def _watch(
+    context: RunContext, launch: PlannedLaunch, network: Network | None, pace: Pace, engine: Engine,
+    seconds: float,
+) -> tuple[Soaked, bool]:  # fmt: skip
     options = (
         "--seconds", f"{seconds:g}", "--bytes", str(pace.message_bytes),
         "--period-us", f"{pace.period_s * 1e6:.1f}", "--interval", f"{pace.interval_s:g}",
