@@ -51,13 +51,15 @@ def make_crossing(node: str, **fields: Any) -> Crossing:
     return msgspec.structs.replace(crossing, **fields)
 
 
-def make_directions(median_s: float, *, later_s: float = 0.0) -> tuple[Direction, ...]:
+def make_directions(
+    median_s: float, *, later_s: float = 0.0, ping_s: float = 2e-5, stopped_s: float = 0.0
+) -> tuple[Direction, ...]:
     """Return a direction with a usual time, and another one in its second half."""
     points = [
-        CurvePoint(START_S + s, later_s if later_s and s >= 30 else median_s, 0.02, 2e-5, 5e-5)
+        CurvePoint(START_S + s, later_s if later_s and s >= 30 else median_s, 0.02, ping_s, 0.02)
         for s in range(60)
     ]
-    return (Direction("c1", "c2", 3000, 3000, curve=points),)
+    return (Direction("c1", "c2", 3000, 3000, curve=points, stopped_s=stopped_s),)
 
 
 def make_dip(number: int = 0, **fields: Any) -> Dip:
@@ -119,6 +121,10 @@ def test_the_pace_uses_its_share_of_the_link() -> None:
         (make_soaked(directions=make_directions(1.1e-3, later_s=2.6e-3)), Outcome.FAIL),
         (make_soaked(directions=make_directions(1.6e-3)), Outcome.WARN),
         (make_soaked(directions=make_directions(1.3e-3)), Outcome.PASS),
+        # Round trips wait behind the messages of a slow link; busy hosts explain a part only.
+        (make_soaked(directions=make_directions(19.6e-3, ping_s=19e-3)), Outcome.FAIL),
+        (make_soaked(directions=make_directions(19.6e-3, stopped_s=22.0)), Outcome.FAIL),
+        (make_soaked(directions=make_directions(4.2e-3, stopped_s=22.0)), Outcome.INCONCLUSIVE),
         # Bytes took shared memory or another interface, partly; counters lag, or were not read.
         (make_soaked(crossings=(make_crossing("c1", sent_bytes=10_000),)), Outcome.INVALID),
         (make_soaked(crossings=(

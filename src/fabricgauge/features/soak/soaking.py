@@ -10,6 +10,7 @@ from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.features.soak.program import program_on_nodes, soak_program
 from fabricgauge.features.soak.proof import (
+    RATE_FAIL,
     Crossing,
     find_ceiling,
     find_crossings,
@@ -56,7 +57,8 @@ STOPPED_SHARE = 0.1
 #: A slowdown of the network fails from this length on, as a direction that carries nothing does,
 #: and from this share of the soak on in one direction: one dip of half a second in five.
 LONG_DIP_S, LONG_SHARE = WAITING_S, 0.1
-#: A dip beside busy hosts counts from this many usual times and this length on.
+#: A dip beside busy hosts counts from this many usual times and this length on; a low rate fails
+#: there if it is as many times below the limit that hosts which run only part of the time leave.
 CLEAR_FACTOR, CLEAR_LENGTH_S = 2.5, 0.1
 
 
@@ -132,10 +134,12 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
         return Outcome.FAIL, fault
     if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
         return Outcome.INCONCLUSIVE, f"no message arrived: {soaked.ended.message}"
+    running_share = max(0.0, 1 - stopped_s / soaked.soaked_s)
+    fail_below = RATE_FAIL * running_share / CLEAR_FACTOR if is_noisy else RATE_FAIL
     rate, rate_reason = judge_rate(
-        soaked.directions, soaked.message_bytes, soaked.ceiling_bytes_per_s
+        soaked.directions, soaked.message_bytes, soaked.ceiling_bytes_per_s, fail_below
     )
-    if rate is Outcome.FAIL and not is_noisy:
+    if rate is Outcome.FAIL:
         return rate, rate_reason
     if path is not Outcome.PASS:
         return path, path_reason
