@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.features.soak.test_watching import make_record
 
 from fabricgauge.features.soak.content import KIND
 from fabricgauge.features.soak.option import show_stored
@@ -29,7 +30,14 @@ from fabricgauge.features.soak.soaking import (
     store,
     without_hosts,
 )
-from fabricgauge.features.soak.watching import CurvePoint, Dip, Direction, NodeOctets, Stuck
+from fabricgauge.features.soak.watching import (
+    CurvePoint,
+    Dip,
+    Direction,
+    NodeOctets,
+    SoakWatch,
+    Stuck,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.run import Ended
@@ -141,6 +149,19 @@ def test_the_pace_uses_its_share_of_the_link() -> None:
 )  # fmt: skip
 def test_the_outcome_follows_from_what_was_seen(soaked: Soaked, outcome: Outcome) -> None:
     assert judge(soaked)[0] is outcome
+
+
+@pytest.mark.parametrize(("slow_from", "outcome"), [(30, Outcome.FAIL), (60, Outcome.PASS)])
+def test_a_slowdown_to_the_end_fails(slow_from: int, outcome: Outcome) -> None:
+    """The engine keeps the usual time of before, so that all is one dip, open at the end."""
+    watch = SoakWatch(("c1", "c2"), 0.02, 1.0)
+    for second in range(60):
+        is_slow = second >= slow_from
+        slow = [(START_S + second + 0.02 * n, 1.9e-3, 0.0, 0.0) for n in range(50 * is_slow)]
+        watch.add(make_record(second, slow, median_s=1.9e-3 if is_slow else 1.1e-3), START_S)
+    watch.close()
+    assert [len(way.dips) for way in watch.directions] == [int(slow_from < 60), 0]
+    assert judge(make_soaked(directions=tuple(watch.directions)))[0] is outcome
 
 
 def test_more_dips_of_hosts_fail_no_link() -> None:
