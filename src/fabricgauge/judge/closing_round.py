@@ -159,13 +159,15 @@ def _kept(subject: Subject) -> list[Kept]:
     for launch in subject.launches:
         passes = passes_of(launch)
         first = {
-            (made.case, turn.number): turn for made in reversed(passes) for turn in made.sampled
+            (pair_pass.case, turn.number): turn
+            for pair_pass in reversed(passes)
+            for turn in pair_pass.sampled
         }
-        for made in passes:
-            if not made.case.endswith(CLOSING):
+        for pair_pass in passes:
+            if not pair_pass.case.endswith(CLOSING):
                 continue
-            for last in made.sampled:
-                before = first.get((made.case.removesuffix(CLOSING), last.number))
+            for last in pair_pass.sampled:
+                before = first.get((pair_pass.case.removesuffix(CLOSING), last.number))
                 if before is None:
                     continue
                 earlier, later = _rates(launch, before), _rates(launch, last)

@@ -202,13 +202,13 @@ def _node_panels(network: str, launches: Sequence[Launch]) -> Iterator[Panel]:
         if not launch.rounds:
             continue
         nodes = node_of_rank(launch, names)
-        for made in passes_of(launch):
-            if made.case.endswith(CLOSING):
+        for pair_pass in passes_of(launch):
+            if pair_pass.case.endswith(CLOSING):
                 continue
-            from_ranks, to_ranks, figures, _ = made.entries()
+            from_ranks, to_ranks, figures, _ = pair_pass.entries()
             origins, targets = nodes[from_ranks], nodes[to_ranks]
             good = (origins != targets) & (origins >= 0) & (targets >= 0)
-            key = made.quantity, made.case.partition("/")[0], made.message_bytes
+            key = pair_pass.quantity, pair_pass.case.partition("/")[0], pair_pass.message_bytes
             columns = (origins, targets, figures)
             entries.setdefault(key, []).append(tuple(column[good] for column in columns))
     for (quantity, pattern, message_bytes), passes in entries.items():

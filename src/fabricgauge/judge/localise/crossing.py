@@ -156,11 +156,11 @@ def _round_sums(
             continue
         rounds = [
             turn
-            for made in passes_of(launch)
-            if made.quantity == "bandwidth"
-            and made.message_bytes == matrix.message_bytes
-            and not made.case.endswith(CLOSING)
-            for turn in made.sampled
+            for pair_pass in passes_of(launch)
+            if pair_pass.quantity == "bandwidth"
+            and pair_pass.message_bytes == matrix.message_bytes
+            and not pair_pass.case.endswith(CLOSING)
+            for turn in pair_pass.sampled
         ]
         groups = group_of[node_of_rank(launch, matrix.nodes)]
         for turn in rounds[:: max(1, len(rounds) // limits.CROSSING_SAMPLE)]:

@@ -97,21 +97,26 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     for launch in measured:
         places = node_of_rank(launch, names)
         as_ranks = np.array_equal(places, np.arange(len(names)))
-        for made in passes_of(launch):
-            if made.case.endswith(CLOSING):
+        for pair_pass in passes_of(launch):
+            if pair_pass.case.endswith(CLOSING):
                 continue
-            key = launch.network or "", made.quantity, made.message_bytes
+            key = launch.network or "", pair_pass.quantity, pair_pass.message_bytes
             of_case = layers.setdefault(key, [])
-            whole = as_ranks and made.values.shape == (len(names), len(names))
-            if whole and all(layer.overlaps(made.values) for layer in of_case):
-                of_case.append(_Layer(made.values, made.spread, own=False))
+            whole = as_ranks and pair_pass.values.shape == (len(names), len(names))
+            if whole and all(layer.overlaps(pair_pass.values) for layer in of_case):
+                of_case.append(_Layer(pair_pass.values, pair_pass.spread, own=False))
             else:
-                _place(of_case, _entries(made, places, len(names)), made.values.dtype, len(names))
+                _place(
+                    of_case,
+                    _entries(pair_pass, places, len(names)),
+                    pair_pass.values.dtype,
+                    len(names),
+                )
     return tuple(_matrix(key, names, of_case) for key, of_case in layers.items())
 
 
-def _entries(made: PairPass, places: NDArray[np.int64], nodes: int) -> _Entries:
-    origins, targets, values, spread = made.entries()
+def _entries(pair_pass: PairPass, places: NDArray[np.int64], nodes: int) -> _Entries:
+    origins, targets, values, spread = pair_pass.entries()
     rows, columns = places[origins], places[targets]
     good = (rows != columns) & (rows >= 0) & (columns >= 0)
     rows, columns, values, spread = rows[good], columns[good], values[good], spread[good]

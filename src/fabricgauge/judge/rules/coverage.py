@@ -128,8 +128,8 @@ def _measured(launch: Launch) -> Iterator[str]:
             yield from (node_of(launch, case.origin), node_of(launch, case.target))
         elif case.pattern not in ROUND_ROBIN_PATTERNS:
             yield from launch.nodes[: case.together.ranks if case.together else None]
-    for made in passes_of(launch):
-        yield from (node_of(launch, int(rank)) for rank in made.ranks.nonzero()[0])
+    for pair_pass in passes_of(launch):
+        yield from (node_of(launch, int(rank)) for rank in pair_pass.ranks.nonzero()[0])
 
 
 def _culprits(run: Run) -> set[str]:
