@@ -112,7 +112,7 @@ def parse_share(text: str) -> float:
     return share
 
 
-@click.group()
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def history() -> None:
     """Show runs over time: series, drift, change points; pin baselines; write a site; sweep.
 

@@ -8,7 +8,7 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.show import print_report
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("name", default="")
 @cli_options.format_option("references")
 @cli_options.to_option
