@@ -13,7 +13,7 @@ from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.nodes.connect import rounds
-from fabricgauge.nodes.connect.rounds import MOST_TOGETHER, _groups, connect, program_words
+from fabricgauge.nodes.connect.rounds import MOST_TOGETHER, PORTS, _groups, connect, program_words
 from fabricgauge.nodes.engines.connect_program import connect_program
 
 
@@ -22,12 +22,14 @@ def network(count: int) -> Network:
     return Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
 
 
-def played(nodes: int, prefixes: Mapping[str, tuple[str, ...]] = {}) -> Connectivity:
+def played(
+    nodes: int, prefixes: Mapping[str, tuple[str, ...]] = {}, ports: range = PORTS
+) -> Connectivity:
     program = connect_program()
     assert isinstance(program, Path)
     names = tuple(f"c{n}" for n in range(1, nodes + 1))
     hosts = tuple(Host(name, prefixes.get(name, ())) for name in names)
-    return connect(program, HostAccess("local", hosts), network(nodes), lambda node, raw: None)
+    return connect(program, HostAccess("local", hosts), network(nodes), lambda _, __: None, ports)
 
 
 def delayed(seconds: float) -> tuple[str, ...]:
@@ -85,10 +87,25 @@ def test_another_program_at_the_port_is_told_from_a_node(greeting: bytes) -> Non
         # c2 plays its part on another address, so that the one it is known by is the listener's.
         members = (Member("c1", "lo", "127.0.7.1", 65536), Member("c2", "lo", "127.0.7.9", 65536))
         of = Network("net1", "127.0.7.0/24", "ethernet", Skipped("none"), "", members)
-        access = HostAccess("local", (Host("c1", ()), Host("c2", ())))
+        elsewhere = (
+            "sh",
+            "-c",
+            'exec $(echo "$@" | sed "s/listen 127.0.7.9/listen 127.0.7.2/")',
+            "",
+        )
+        access = HostAccess("local", (Host("c1", ()), Host("c2", elsewhere)))
         made = connect(program, access, of, lambda node, raw: None, range(port, port + 1))
     (failure,) = [one for one in made.failures if one.source == "c1"]
     assert failure.how == ("other node" if greeting else "no data")
+
+
+def test_a_port_that_a_nodes_own_program_uses_accuses_nobody() -> None:
+    with socket.create_server(("127.0.7.2", 0)) as listener:
+        port = listener.getsockname()[1]
+        made = played(3, ports=range(port, port + 1))
+    assert made.failures == ()
+    assert list(made.silent) == ["c2"] and "port" in made.silent["c2"]
+    assert made.tried["c1"] == made.tried["c3"] == 1
 
 
 def test_each_node_begins_with_another_partner() -> None:

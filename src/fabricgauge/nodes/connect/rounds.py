@@ -35,6 +35,9 @@ START_S = 30.0
 #: The same for each node: one machine starts many logins at once. An allowance, not measured.
 START_PER_NODE_S = 0.1
 
+#: Why a node took no part whose program could not listen.
+PORT_TAKEN = "another program uses the port that was to be tried"
+
 Keep = Callable[[str, str], None]
 
 
@@ -70,15 +73,22 @@ def _connectivity(
     rounds: Iterable[Mapping[str, Answer | str]],
     start_s: Mapping[str, float],
 ) -> Connectivity:
-    """Join rounds; a failure with a node that did not play is none: the node is ``silent``."""
+    """Join rounds; a failure with a node that did not play is none: the node is ``silent``.
+
+    A node whose port another program uses cannot be connected to, and did not play either.
+    """
     tried = dict.fromkeys(nodes, 0)
     failures: list[FailedConnection] = []
     silent: dict[str, str] = {}
     for answers in rounds:
-        lost = {node: answer for node, answer in answers.items() if isinstance(answer, str)}
+        lost = {
+            node: answer if isinstance(answer, str) else PORT_TAKEN
+            for node, answer in answers.items()
+            if isinstance(answer, str) or answer.port_taken
+        }
         silent |= lost
         for node, answer in answers.items():
-            if not isinstance(answer, str):
+            if node not in lost and not isinstance(answer, str):
                 failures += [failure for failure in answer.failures if failure.target not in lost]
                 tried[node] += answer.tried - len(lost)
     return Connectivity(network, tried, tuple(failures), silent, {**start_s})

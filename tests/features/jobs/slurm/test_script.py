@@ -41,10 +41,13 @@ HOSTILE = "a b'\"$(touch /tmp/x)`id`;&|\n#SBATCH --nodes=9\\"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
 
 
-def script(*launches: ScriptLaunch, run_dir: str = "/runs/1", **environment: str) -> str:
+def script(
+    *launches: ScriptLaunch, run_dir: str = "/runs/1", connect: tuple[str, ...] = (),
+    **environment: str,
+) -> str:  # fmt: skip
     options = build_options(Request(2, partition="normal"), 5, Path(run_dir) / "job-1")
     return script_text(
-        Script("20261122T000000Z-abc", run_dir, "job-1", options, environment, launches)
+        Script("20261122T000000Z-abc", run_dir, "job-1", options, environment, launches, connect)
     )
 
 
@@ -160,7 +163,7 @@ def stand_in(folder: Path, name: str, text: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def run_job(tmp_path: Path, *launches: ScriptLaunch) -> None:
+def run_job(tmp_path: Path, *launches: ScriptLaunch, connect: tuple[str, ...] = ()) -> None:
     """Run a job's script on this machine; stand-ins answer for Slurm and for ip."""
     bin_, run = tmp_path / "bin", tmp_path / "run"
     (run / "raw").mkdir(parents=True)
@@ -168,7 +171,7 @@ def run_job(tmp_path: Path, *launches: ScriptLaunch) -> None:
     (run / "job-1" / "cases-1.txt").write_text("end\n")
     (run / "job-1" / "probe.sh").write_text(":\n")
     stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\nc2\\n" ;; esac')
-    (run / "job-1" / "job.sh").write_text(script(*launches, run_dir=str(run)))
+    (run / "job-1" / "job.sh").write_text(script(*launches, run_dir=str(run), connect=connect))
     env = {"PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-2]", "SLURM_JOB_ID": "7"}
     subprocess.run(["sh", str(run / "job-1" / "job.sh")], env=env, check=True, timeout=60)
 
@@ -203,6 +206,40 @@ def test_a_job_measures_each_network_of_ports_that_all_nodes_have(tmp_path: Path
     ]
     pins = [(folder / "subnet").read_text().strip() for folder in sorted(raw.glob("launch-*"))]
     assert pins[1] == "infiniband mlx5_0:1"
+
+
+#: Each step prints that c1 listens; at first its port is used by another program.
+CONNECTING = """\
+case $* in
+*"ip -o"*) printf "c1 10.0.0.1/24\\nc2 10.0.0.2/24\\n"; exit ;;
+*fabricgauge-connect*) ;;
+*) exit ;;
+esac
+echo try >>TRIES
+[ "$(wc -l <TRIES)" -gt TAKEN ] || error="Address already in use" phase=connect
+for node in 1 2; do
+    text="{\\"listening\\":\\"10.0.0.$node\\",\\"error\\":\\"$error\\"}
+{\\"to\\":$((3 - node)),\\"phase\\":\\"${phase:-done}\\"}"
+    echo "$text" | tee raw/attempt-1/connect-1/c$node.txt
+done
+"""
+
+
+@pytest.mark.parametrize(("taken", "tries", "late"), [(0, 1, False), (1, 2, False), (9, 3, True)])
+def test_a_port_that_is_taken_accuses_no_network(
+    tmp_path: Path, taken: int, tries: int, late: bool
+) -> None:
+    counted = tmp_path / "tries"
+    text = CONNECTING.replace("TRIES", str(counted)).replace("TAKEN", str(taken))
+    stand_in(tmp_path / "bin", "srun", text)
+    stand_in(tmp_path / "bin", "mpiexec", "echo measured")
+    connect = ("/x/fabricgauge-connect", "40000", "100")
+    run_job(tmp_path, start("mpiexec", subnet="10.0.0.0/24"), connect=connect)
+    raw = tmp_path / "run" / "raw"
+    assert len(counted.read_text().split()) == tries
+    assert (raw / "attempt-1" / "connect-1" / "late").exists() == late
+    assert not (raw / "attempt-1" / "dead").exists()
+    assert [path.read_text() for path in raw.glob("launch-*/stdout.jsonl")] == ["measured\n"]
 
 
 ADDRESSES = {

@@ -205,7 +205,22 @@ connect() {
     ' "$here/nodes" "$here/addresses" >"$place/members"
     count=$(wc -l <"$place/members")
     [ "$count" -gt 1 ] || return
-    hold_back "$place" "$count" |
+    for _ in 1 2 3; do
+        try_connections "$place" "$1" "$(($2 + $(od -A n -N 2 -t u2 /dev/urandom) % $3))" "$count"
+        port_is_taken "$place" || break # by another program on some node
+    done
+    if [ "$(count_listening "$place")" -lt "$count" ] || port_is_taken "$place"; then
+        : >"$place/late" # nothing is known of the network
+        return
+    fi
+    cat "$place"/*.txt 2>/dev/null | grep '"to":' | grep -vq '"phase":"done"' &&
+        printf '%s\n' "$subnet" >>"$here/dead"
+}
+
+# try_connections PLACE PROGRAM PORT COUNT: let the COUNT members of the round there connect by PORT.
+try_connections() {
+    : >"$1/step"
+    hold_back "$1" "$4" |
         timeout --kill-after=10 90 srun --unbuffered --kill-on-bad-exit=0 --mpi=none \
         --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c '
             # Partners begin with the next node, so that at each moment all send to different ones.
@@ -224,18 +239,14 @@ connect() {
             shift 6
             "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@" \
                 2>"$place/$SLURMD_NODENAME.err" | tee "$place/$SLURMD_NODENAME.txt"
-        ' sh "$place" "$1" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$(($2 + ($$ + round) % $3))" \
-        "$count" >"$place/step" 2>&1
-    if [ "$(count_listening "$place")" -lt "$count" ]; then
-        : >"$place/late" # nothing is known of the network
-        return
-    fi
-    cat "$place"/*.txt 2>/dev/null | grep '"to":' | grep -vq '"phase":"done"' &&
-        printf '%s\n' "$subnet" >>"$here/dead"
+        ' sh "$1" "$2" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$3" "$4" >"$1/step" 2>&1
 }
 
 # count_listening PLACE: how many of the connecting programs have printed there that they listen.
 count_listening() { grep -o '"listening"' "$1/step" 2>/dev/null | wc -l; }
+
+# port_is_taken PLACE: whether a program could not listen there because another one uses the port.
+port_is_taken() { grep -q '"listening".*"error":"Address already in use"' "$1/step"; }
 
 # hold_back PLACE COUNT: the programs begin at the end of their standard input, which is what this
 # prints: nothing, until COUNT of them listen. A node that does not start theirs is awaited for 30 s.
