@@ -9,6 +9,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, Printing
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import show
 from fabricgauge.model.request import describe_place
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from fabricgauge.model.suite import SuiteCurve
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
-@cli_options.lab_option("Measure a virtual cluster on this machine: NAME, or a new one.")
+@cli_options.lab_option()
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.network_options

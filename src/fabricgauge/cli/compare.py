@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import load_role
@@ -19,7 +20,7 @@ _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 _STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("a", default="")
 @click.argument("b", default="")
 @click.option("--tolerance", metavar="PERCENT",
@@ -48,7 +49,7 @@ _STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
 @cli_options.exclude_option
 @cli_options.lab_nodes_option
 @cli_options.ppn_option
-@cli_options.lab_option("Measure on a virtual cluster: NAME, or a new one for this command.")
+@cli_options.lab_option()
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.rank_order_option

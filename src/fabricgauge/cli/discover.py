@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.main import INTERRUPTED
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.store import settings
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     Survey = tuple[tuple[Inventory, ...], Fabric, int]
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
-@cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
+@cli_options.lab_option()
 @cli_options.launcher_option
 @cli_options.bundle_option
 @cli_options.output_option("Keep all answers as a bundle in this new directory, for --from.")

@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import print_answer, print_report, write_files
 from fabricgauge.model.request import keep_applicable
@@ -21,11 +22,11 @@ SECONDS = 2.0
 _CHECKS = Parsed("list", list_parser(str.strip))
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @cli_options.nodes_argument
 @cli_options.nodelist_option()
 @cli_options.exclude_option
-@cli_options.lab_option("Nodes of a lab: NAME, or a new one for this command.")
+@cli_options.lab_option()
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.bundle_option

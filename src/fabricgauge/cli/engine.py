@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fabricgauge.cli.nearest import VerbGroup
+from fabricgauge.cli.overview import HELP_OPTIONS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from fabricgauge.model.engine import Engine, Mpi
 
 
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=VerbGroup, context_settings=HELP_OPTIONS)
 def engine() -> None:
     """The measuring program, built against each MPI of the site."""
 

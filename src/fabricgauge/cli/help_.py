@@ -3,10 +3,10 @@
 import click
 
 from fabricgauge.cli.nearest import VerbGroup, unknown_verb
-from fabricgauge.cli.overview import overview
+from fabricgauge.cli.overview import HELP_OPTIONS, overview
 
 
-@click.command("help")
+@click.command("help", context_settings=HELP_OPTIONS)
 @click.argument("verbs", nargs=-1, metavar="[VERB]...")
 @click.pass_context
 def help_(ctx: click.Context, /, verbs: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import show
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import load_all
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 
-@click.command("import")
+@click.command("import", context_settings=HELP_OPTIONS)
 @click.argument("logs", nargs=-1, required=True, metavar="FILE|DIR|REFERENCE|-...")
 @click.option("--network", metavar="TEXT",
               help='Network of the measurements, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip

@@ -15,6 +15,7 @@ from fabricgauge.cli.lab_text import (
     summary_text,
 )
 from fabricgauge.cli.nearest import LabGroup
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
@@ -34,7 +35,7 @@ _name_option = click.option(
 _named_option = click.option("--name", metavar="NAME", help="The same as NAME without the option.")
 
 
-@click.group(cls=LabGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LabGroup, context_settings=HELP_OPTIONS)
 def lab() -> None:
     """Make virtual clusters on this machine: namespaces as nodes, links with set rates, faults."""
 

@@ -6,6 +6,10 @@ users in doubt ask for this page most often.
 
 from fabricgauge.model.features import FEATURES
 
+#: Settings of each verb. Without them a verb that is called without its group has no ``-h``, and
+#: keeps that: click makes the help option once.
+HELP_OPTIONS = {"help_option_names": ["-h", "--help"]}
+
 #: Verbs in the order of the page; those of other features follow.
 _ORDER = (
     "check", "demo", "submit", "collect", "import", "references", "compare", "profile", "scale",

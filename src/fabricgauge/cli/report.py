@@ -8,6 +8,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import show
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.features import load_all
@@ -17,7 +18,7 @@ from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory, find
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("run", default="latest")
 @cli_options.output_option()
 @cli_options.format_option()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.features import load_all
 from fabricgauge.store import settings
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fabricgauge.store.run_directory import RunDirectory
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.option(
     "-n", "--last", type=click.IntRange(0), default=20, show_default=True, metavar="N",
     help="Show the newest N runs; 0 shows all.",

@@ -7,7 +7,7 @@ import click
 
 from fabricgauge import __version__
 from fabricgauge.cli import nearest
-from fabricgauge.cli.overview import VERBS, overview
+from fabricgauge.cli.overview import HELP_OPTIONS, VERBS, overview
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
 
@@ -40,7 +40,7 @@ class Verbs(nearest.VerbGroup):
         return overview()
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Verbs, context_settings=HELP_OPTIONS)
 @click.version_option(__version__, "-V", "--version", prog_name="fabricgauge")
 def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""

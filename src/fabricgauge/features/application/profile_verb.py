@@ -7,13 +7,18 @@ from typing import Any
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    context_settings={
+        **HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False,
+    }
+)  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
                 metavar="-- COMMAND...")  # fmt: skip
 @click.option("--mpi", metavar="NAME|MPICXX", default="",

@@ -6,18 +6,23 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    context_settings={
+        **HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False,
+    }
+)  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
                 metavar="-- APP...")  # fmt: skip
 @cli_options.nodelist_option()
 @cli_options.exclude_option
-@cli_options.lab_option("Launch on a virtual cluster: NAME, or a new one for this command.")
+@cli_options.lab_option()
 @cli_options.lab_nodes_option
 @cli_options.ppn_option
 @cli_options.launcher_option

@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver, print_report
 from fabricgauge.lab.state import load_complete
 from fabricgauge.model.absence import Skipped
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from fabricgauge.model.inventory import Inventory
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @cli_options.nodelist_option("the nodes of FILE, else of the lab")
 @cli_options.exclude_option

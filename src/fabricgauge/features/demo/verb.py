@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import report_file
 from fabricgauge.cli.show import deliver, make_setting, width, write_report_file
 from fabricgauge.model.verdict import Outcome
@@ -25,7 +26,7 @@ PATTERNS, SIZES = ("latency", "bandwidth"), (8, 64 << 10, 1 << 20)
 FAULT = ("rate", "c2", "net1", "100M")
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @cli_options.output_option()
 @cli_options.quiet_option("Print no progress.")
 @click.pass_context

@@ -5,10 +5,11 @@ from typing import Any
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("words", nargs=-1, metavar="[NAME]")
 @cli_options.format_option("explanation")
 @cli_options.to_option

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver
 from fabricgauge.model.answer import FORMS
 
@@ -33,7 +34,7 @@ _CHECK = (*_SCRIPT, "quiet")
 _PATH = click.Path(path_type=Path, dir_okay=False)
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.option("--expect", type=_PATH, metavar="FILE",
               help="What nodes should have, as --learn writes it. Default:"
               " ~/.config/fabricgauge/health.toml, else /etc/fabricgauge/health.toml.")  # fmt: skip

@@ -10,6 +10,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, combine_options, lazy_function, list_parser
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
@@ -112,7 +113,7 @@ def parse_share(text: str) -> float:
     return share
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(context_settings=HELP_OPTIONS)
 def history() -> None:
     """Show runs over time: series, drift, change points; pin baselines; write a site; sweep.
 

@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing, combine_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.model.errors import UsageError
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import find
@@ -23,7 +24,7 @@ result_options = combine_options(
 )
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("run", default="latest")
 @click.option("--lab", metavar="NAME", help="Lab whose Slurm has the jobs.")
 @result_options

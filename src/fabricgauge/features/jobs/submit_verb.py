@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.features.jobs.collect_verb import result_options
 from fabricgauge.features.jobs.slurm.options import check_options
@@ -15,7 +16,7 @@ from fabricgauge.store import settings
 from fabricgauge.store.run_directory import find
 
 
-@click.command()
+@click.command(context_settings=HELP_OPTIONS)
 @cli_options.lab_option("Submit to the Slurm of a lab: NAME, or a new one for this check.")
 @click.option(
     "-p", "--partition", default="", metavar="NAME", help="Partition. Default: the site's."

@@ -7,6 +7,7 @@ import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function, list_parser, parse_seconds
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
@@ -22,7 +23,7 @@ _output_option = cli_options.output_option(
 )
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, context_settings=HELP_OPTIONS)
 @click.option(
     "--calls",
     type=Parsed("list", list_parser(lazy_function("features.path.recording", "parse_operation"))),
@@ -45,7 +46,7 @@ _output_option = cli_options.output_option(
     help="Transport of calls below MPI, e.g. ofi:provider=shm. Default: the call's own.",
 )
 @cli_options.nodelist_option()
-@cli_options.lab_option("Trace on a virtual cluster: NAME, or a new one for this command.")
+@cli_options.lab_option()
 @cli_options.launcher_option
 @cli_options.ssh_config_option
 @click.option(

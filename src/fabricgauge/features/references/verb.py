@@ -5,10 +5,11 @@ from pathlib import Path
 import click
 
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(context_settings=HELP_OPTIONS)
 @click.argument("name", default="")
 @cli_options.format_option("references")
 @cli_options.to_option
