@@ -1,18 +1,14 @@
-"""Find the help text of a verb in the page that ships, without loading click and the verb.
+"""Find the help text of a verb in the file that ships, without loading click and the verb.
 
-The page, docs/reference/cli.md, is written from the verbs' own help texts; a test compares them.
+scripts/write-cli-reference writes the file from the verbs' own help texts; a test compares them.
 """
 
 import os
 from collections.abc import Sequence
 
-_HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 -- pathlib takes 5 ms
-#: The page in an installed package, and in a checkout.
-_PAGES = (
-    f"{_HERE}/../_manual/cli.md",
-    f"{_HERE}/../../../docs/reference/cli.md",
-)
-#: Columns of the texts in the page.
+#: The file of all help texts. pathlib takes 5 ms to load.
+PAGES = f"{os.path.dirname(os.path.abspath(__file__))}/help_pages.txt"  # noqa: PTH100, PTH120
+#: Columns of the texts in the file.
 COLUMNS = 80
 
 
@@ -24,14 +20,12 @@ def help_text(words: Sequence[str], columns: int) -> str | None:
     if words[-1:] not in (["--help"], ["-h"]) or columns < COLUMNS or _has_settings():
         return None
     head = f"\n## fabricgauge {' '.join(words[:-1])}\n\n```text\n"
-    for path in _PAGES:
-        try:
-            with open(path, encoding="utf-8") as file:  # noqa: PTH123
-                _, found, rest = file.read().partition(head)
-        except (OSError, UnicodeDecodeError):
-            continue
-        return f"{rest.partition(chr(10) + '```')[0]}\n" if found else None
-    return None
+    try:
+        with open(PAGES, encoding="utf-8") as file:  # noqa: PTH123
+            _, found, rest = file.read().partition(head)
+    except (OSError, UnicodeDecodeError):
+        return None
+    return f"{rest.partition(chr(10) + '```')[0]}\n" if found else None
 
 
 def _has_settings() -> bool:

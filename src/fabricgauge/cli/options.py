@@ -205,7 +205,10 @@ class Printing(msgspec.Struct, frozen=True):
     form: Form = "plain"
 
 
-def lab_option(text: str, unnamed: str = OWN_LAB) -> Decorator:
+def lab_option(
+    text: str = "Nodes of a lab, a virtual cluster: NAME, or a new one for this command.",
+    unnamed: str = OWN_LAB,
+) -> Decorator:
     """Return ``--lab``; without a name it means ``unnamed``, by default a new lab."""
     return click.option("--lab", is_flag=False, flag_value=unnamed, metavar="[NAME]", help=text)
 
@@ -233,14 +236,14 @@ def output_option(
     """Return ``-o``, a directory as ``text`` describes it, or a file that gets the report."""
     return click.option(
         "-o", "--output", type=OutputPath(), metavar="DIR|FILE", callback=_require_file_format,
-        help=f"{text} Or a file that gets the report too: FILE.html, .md, .json, .csv, .xml.",
+        help=f"{text} Or a file for the report: FILE.html, .md, .json, .csv, .xml.",
     )  # fmt: skip
 
 
 output_file_option = click.option(
     "-o", "--output", type=OutputPath(only_file=True), metavar="FILE", expose_value=False,
     callback=_require_file_format,
-    help="File that gets the report too: FILE.html, .md, .json.",
+    help="File for the report, besides the terminal: FILE.html, .md, .json.",
 )  # fmt: skip
 verbose_option = click.option(
     "-v", "--verbose", is_flag=True, expose_value=False, callback=keep_verbose,
@@ -255,7 +258,7 @@ def quiet_option(text: str = "Print only the report, no progress.") -> Decorator
 def nodelist_option(
     default: str = "all of the lab or the Slurm job, else this machine",
 ) -> Decorator:
-    text = f"Nodes, e.g. c[1-2], @group, or ^FILE for the nodes in FILE. Default: {default}."
+    text = f"Nodes, e.g. c[1-2], @group, or ^FILE, which lists them. Default: {default}."
     return click.option("-w", "--nodelist", metavar="NODES", help=text)
 
 
@@ -350,10 +353,9 @@ tool_options = combine_options(
     click.option(
         "--tool", metavar="SUITE",
         help="Measure with another suite: osu, imb, perftest, iperf3, nccl-tests, rccl-tests,"
-        " netpipe; with tests by name: imb:Sendrecv,Exchange, osu:osu_multi_lat, imb:all."
-        " nvbandwidth and rocm-bandwidth-test measure between the GPUs of each node. perftest"
-        " accepts the keys of --transport verbs, e.g. perftest:queue-pair=ud. Programs of an MPI"
-        " suite use the MPI that they are linked with unless you name another with --mpi.",
+        " netpipe, or within each node nvbandwidth, rocm-bandwidth-test; with tests by name:"
+        " imb:Sendrecv,Exchange, osu:osu_multi_lat, imb:all; perftest with keys of --transport"
+        " verbs: perftest:queue-pair=ud. Default MPI of a suite: the one it is linked with.",
     ),
     click.option(
         "--tool-path", type=click.Path(file_okay=False, exists=True), metavar="DIR",
