@@ -30,7 +30,7 @@ LONGEST_S = 400
 #: What a page measures is judged, and takes its time.
 MEASURED = [pytest.mark.alone, pytest.mark.slow]
 MEASURING = frozenset({"check", "compare", "demo", "doctor", "scale", "submit"})
-RUN_DIRECTORY = (ROOT / "docs/reference/run-directory.md").read_text(encoding="utf-8")
+RUN_DIRECTORY = (ROOT / "docs/development/run-files.md").read_text(encoding="utf-8")
 
 
 class Reader:

@@ -42,8 +42,8 @@ MATRICES = "matrices.npz"
 def data(judged: Judged, _setting: Setting) -> OneLine:
     """Return everything on one line: histograms would fill a line per number otherwise.
 
-    docs/reference/report.md describes each field. All quantities are bytes, seconds, bit/s and
-    bytes/s, as in the model.
+    docs/development/report-fields.md describes each field. All quantities are bytes, seconds, bit/s
+    and bytes/s, as in the model.
     """
     # Every pair of every round would be most of the document; the matrices hold them.
     bare = tuple(
