@@ -6,7 +6,9 @@ from pathlib import Path
 from fabricgauge.logs.references.curves import PLAIN, RULED
 from fabricgauge.logs.references.interface import names, reference
 
-PAGE = (Path(__file__).parents[3] / "docs/reference/references.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "reference/references.md").read_text(encoding="utf-8")
+FORMAT = (DOCS / "development/references-format.md").read_text(encoding="utf-8")
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
 
@@ -34,5 +36,5 @@ def test_page_fails_when_an_invalid_claim_is_not_shown() -> None:
 
 
 def test_page_fails_when_a_unit_is_missing() -> None:
-    shown = {name for name, _ in _section("File format")}
+    shown = {name for name, _ in _ROW.findall(FORMAT)}
     assert {*PLAIN, *RULED} <= shown

@@ -1,6 +1,6 @@
 """Read the data files beside this module: one per document, each when first needed.
 
-Their format as written: docs/reference/references.md.
+Their format as written: docs/development/references-format.md.
 """
 
 from functools import cache
