@@ -1,7 +1,5 @@
 #include "fabricgauge/pair_limits.hpp"
 
-#include <optional>
-
 #include "fabricgauge/collective_memory.hpp"
 
 namespace fabricgauge {
@@ -36,24 +34,6 @@ std::string beyond_threads(const Case& measured, const std::string& thread_level
     if (thread_level == "MPI_THREAD_MULTIPLE") return "";
     return name + " needs MPI_THREAD_MULTIPLE, this launch has " + thread_level +
            ": start the engine with --thread-multiple; if it was, this MPI does not have it";
-}
-
-// The ability that a pattern needs of a transport other than MPI; no transport has the other
-// patterns.
-std::optional<Abilities> needed_by(Pattern pattern) {
-    switch (pattern) {
-        case Pattern::latency:
-        case Pattern::bandwidth:
-        case Pattern::bidirectional_bandwidth:
-        case Pattern::ping_ping: return Abilities::messages;
-        case Pattern::put_latency:
-        case Pattern::put_bandwidth:
-        case Pattern::get_latency:
-        case Pattern::get_bandwidth: return Abilities::one_sided;
-        case Pattern::fetch_and_op_latency:
-        case Pattern::compare_and_swap_latency: return Abilities::atomics;
-        default: return std::nullopt;
-    }
 }
 
 // Return true if the pattern only moves its buffers: they may then lie anywhere. Other patterns
@@ -93,10 +73,10 @@ std::string beyond_memory(const Case& measured, const MemoryOptions& memory) {
 }
 
 std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who) {
-    const std::optional<Abilities> needed = needed_by(measured.pattern);
+    const Abilities needed = ability_for(measured.pattern);
     if (needed == Abilities::atomics && abilities < Abilities::atomics)
         return who + " have no atomic operations here";
-    if (!needed || abilities < *needed)
+    if (abilities < needed)
         return who + " have no " + name_of(measured.pattern) + ": measure it over MPI";
     if (measured.epoch != Epoch::flush && is_one_sided(measured.pattern))
         return who + " have no epoch=" + name_of(measured.epoch) + ": leave it out";

@@ -1,20 +1,24 @@
 """The names of the patterns, and their families."""
 
+import re
 from pathlib import Path
 
 from fabricgauge.check.plan.asked import EPOCHS, parse_pattern
 from fabricgauge.model.curve import Curve
 from fabricgauge.model.pattern import (
+    ALL,
     CATALOGUE,
     COLLECTIVE_PATTERNS,
     CROWD_PATTERNS,
     LATENCY_PATTERNS,
+    MEMORY,
     ONE_SIDED_PATTERNS,
     PAIR_PATTERNS,
     ROUND_ROBIN_PATTERNS,
     ROUND_TRIP_PATTERNS,
     THREADED_PATTERNS,
     variant,
+    words_of,
 )
 
 
@@ -46,11 +50,27 @@ def test_a_curve_s_word_requests_its_pattern() -> None:
         assert Curve(None, request.pattern, "c1", "c2", (), curve_variant).word == word
 
 
-def test_the_engine_has_the_same_patterns_in_the_same_order() -> None:
+def engine_rows() -> dict[str, list[str]]:
+    """Return family, sides, sample and ability of each pattern in the engine's catalogue."""
     header = Path(__file__).parents[2] / "engine" / "include" / "fabricgauge" / "pattern.hpp"
-    _, _, rest = header.read_text(encoding="utf-8").partition("enum class Pattern {")
-    names = [line.strip(" ,") for line in rest.partition("}")[0].split("\n") if line.strip()]
-    assert names == [
-        *PAIR_PATTERNS, *CROWD_PATTERNS, *COLLECTIVE_PATTERNS, *ROUND_ROBIN_PATTERNS
-    ]  # fmt: skip
+    rows = re.findall(r"^    ROW\((\w+), ([\w, ]+)\)", header.read_text("utf-8"), re.MULTILINE)
+    return {name: values.split(", ") for name, values in rows}
+
+
+def test_the_engine_has_the_same_patterns_in_the_same_order() -> None:
+    families = [
+        *((name, "pair") for name in PAIR_PATTERNS),
+        *((name, "concurrent_pairs") for name in CROWD_PATTERNS),
+        *((name, "collective") for name in COLLECTIVE_PATTERNS),
+        *((name, "round_robin") for name in ROUND_ROBIN_PATTERNS),
+    ]
+    assert [(name, row[0]) for name, row in engine_rows().items()] == families
     assert {words.pattern for words in CATALOGUE} == {*PAIR_PATTERNS, *CROWD_PATTERNS}
+
+
+def test_the_engine_has_the_same_kinds_of_operation() -> None:
+    transports = {"mpi": (), "messages": ALL, "one_sided": MEMORY, "atomics": MEMORY}
+    for name, (_, sides, _, ability) in engine_rows().items():
+        words = words_of(name)
+        assert (sides == "one_sided") == words.one_sided, name
+        assert transports[ability] == words.transports, name

@@ -16,10 +16,7 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level);
 // what only moves data.
 std::string beyond_memory(const Case& measured, const MemoryOptions& memory);
 
-// The abilities of a transport other than MPI; each includes those before it.
-enum class Abilities { messages, one_sided, atomics };
-
-// The same for such a transport, which `who` names in the plural.
+// The same for a transport other than MPI with these abilities, which `who` names in the plural.
 std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who);
 
 }  // namespace fabricgauge

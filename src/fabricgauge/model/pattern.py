@@ -1,7 +1,7 @@
 """The catalogue of patterns: names, families, words, and the kind of each operation.
 
-To add one: its name in a family, its row in ``CATALOGUE``, its operation in the engine
-(``engine/src/pattern.cpp`` has its row). docs/development/engine-output.md defines the sample
+To add one: its name in a family, its row in ``CATALOGUE``, its row and operation in the engine
+(``engine/include/fabricgauge/pattern.hpp``). docs/development/engine-output.md defines the sample
 of each pattern.
 """
 
