@@ -1,19 +1,19 @@
 """Find which verdict is a consequence of another one.
 
 A report names causes first. It leaves out the remedies of consequences and drains no node for them.
+A rule that alone knows its consequences has ``find_consequences`` in its module; the rest is here.
 """
 
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
+    RULES,
     RULES_OF_SPEED,
     asymmetry,
-    connect,
     errors,
     fraction,
     host_limited,
-    link,
     lossy,
     outliers,
     pairs,
@@ -21,7 +21,6 @@ from fabricgauge.judge.rules import (
 )
 from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import LostSegments
-from fabricgauge.model.fabric import Interface
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict
 
@@ -44,38 +43,11 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
         for verdict, cause in _find_rate_losses(subject, verdicts)
     }
     causes = [verdict for verdict in verdicts if verdict.id not in losses]
-    return {
-        **_find_fault_consequences(context.run, causes),
-        **_find_stream_consequences(causes),
-        **_find_widened_figures(context.subjects, causes),
-        **losses,
-        **_explain_dead_ports(context.run, causes),
-    }
-
-
-def _explain_dead_ports(run: Run, verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return verdicts of `link` on ports that `connect` names as well, each with its own remedy."""
-    named = {
-        verdict.about.place: verdict
-        for verdict in verdicts
-        if verdict.rule == connect.ID and verdict.outcome is Outcome.FAIL
-    }
-    causes: dict[str, str] = {}
-    if any(launch.ended.changes for launch in run.launches):
-        return causes
-    for verdict in verdicts:
-        dead = [
-            f"{member.node}:{member.interface}"
-            for network in run.fabric.networks
-            if network.name == verdict.network
-            for member in network.members
-            if isinstance(port := run.fabric.interface_of(member), Interface)
-            and port.carrier is False
-        ]
-        is_link = verdict.rule == link.ID and verdict.about.kind == "network"
-        if is_link and dead and named.keys() >= set(dead):
-            causes[verdict.id] = named[dead[0]].id
-    return causes
+    ids = {**_find_fault_consequences(context.run, causes), **_find_stream_consequences(causes)}
+    for rule in RULES:
+        if find_consequences := getattr(rule, "find_consequences", None):
+            ids |= find_consequences(context, causes)
+    return {**ids, **losses}
 
 
 def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
@@ -110,36 +82,6 @@ def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
             )
             if verdict.rule == asymmetry.ID and is_same_network and has_same_ends:
                 causes[verdict.id] = cause.id
-    return causes
-
-
-def _find_widened_figures(
-    subjects: Sequence[Subject], verdicts: Sequence[Verdict]
-) -> dict[str, str]:
-    """Return undecided verdicts on streams whose rate changes, each with the verdict on that.
-
-    A rate that changes makes the interval wide.
-    """
-    causes = {}
-    for subject in subjects:
-        of_network = [verdict for verdict in verdicts if verdict.network == subject.name]
-        changes = [
-            verdict
-            for verdict in of_network
-            if verdict.rule == stability.ID
-            and verdict.about == subject.about
-            and verdict.outcome is not Outcome.PASS
-        ]
-        undecided = [
-            verdict
-            for verdict in of_network
-            if verdict.rule in (fraction.ID, asymmetry.ID)
-            and _has_outcome(verdict, Outcome.INCONCLUSIVE)
-        ]
-        changing = stability.find_changing(subject) if changes and undecided else set()
-        for verdict in undecided:
-            if frozenset(verdict.about.names) in changing:
-                causes[verdict.id] = changes[0].id
     return causes
 
 

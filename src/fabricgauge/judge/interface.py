@@ -71,6 +71,8 @@ class Rule(Protocol):
     """A module with these names is a rule; ``ID`` names its page in the docs.
 
     ``judge`` returns one verdict for each subject (network, node, direction) that the rule judges.
+    A rule that knows consequences of its verdicts, or their causes, also has
+    ``find_consequences(context, verdicts)``: ids of verdicts, each with the id of its cause.
     """
 
     ID: str

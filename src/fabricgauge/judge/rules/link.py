@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 
 from fabricgauge.judge.evidence.links import LinkEvent, link_events
-from fabricgauge.judge.interface import Verdicts, judge_networks
+from fabricgauge.judge.interface import Context, Verdicts, judge_networks
+from fabricgauge.judge.rules import connect
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Network
+from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.run import ChangeKind, Ended
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
@@ -179,3 +180,28 @@ def _judge_first_state(subject: Subject, network: Network) -> Verdict | Skipped:
         tuple(f"{name}: {figures.link_rate(rate)}" for name, rate in sorted(rates.items())),
         *_FELL_BACK,
     )  # fmt: skip
+
+
+def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return ids of verdicts on ports that ``connect`` also names, each with that verdict's id."""
+    named = {
+        verdict.about.place: verdict
+        for verdict in verdicts
+        if verdict.rule == connect.ID and verdict.outcome is Outcome.FAIL
+    }
+    causes: dict[str, str] = {}
+    if any(launch.ended.changes for launch in context.run.launches):
+        return causes
+    for verdict in verdicts:
+        dead = [
+            f"{member.node}:{member.interface}"
+            for network in context.run.fabric.networks
+            if network.name == verdict.network
+            for member in network.members
+            if isinstance(port := context.run.fabric.interface_of(member), Interface)
+            and port.carrier is False
+        ]
+        is_link = verdict.rule == ID and verdict.about.kind == "network"
+        if is_link and dead and named.keys() >= set(dead):
+            causes[verdict.id] = named[dead[0]].id
+    return causes

@@ -9,7 +9,8 @@ import numpy as np
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.evidence.placement import waits
 from fabricgauge.judge.host import signs
-from fabricgauge.judge.interface import Verdicts, judge_networks
+from fabricgauge.judge.interface import Context, Verdicts, judge_networks
+from fabricgauge.judge.rules import asymmetry, fraction
 from fabricgauge.judge.stats.levels import Levels, find_levels
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import Stream, streams
@@ -388,3 +389,31 @@ def _where(series: Series, point: Point) -> str:
         f"{series.name}, {patterns.sentence(series.pattern)}"
         f" {figures.at(point.message_bytes, point.sized)}"
     )
+
+
+def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return ids of undecided verdicts on streams whose rate changes, each with that on the rate.
+
+    A rate that changes makes the interval wide.
+    """
+    causes = {}
+    for subject in context.subjects:
+        of_network = [verdict for verdict in verdicts if verdict.network == subject.name]
+        changes = [
+            verdict
+            for verdict in of_network
+            if verdict.rule == ID
+            and verdict.about == subject.about
+            and verdict.outcome is not Outcome.PASS
+        ]
+        undecided = [
+            verdict
+            for verdict in of_network
+            if verdict.rule in (fraction.ID, asymmetry.ID)
+            and verdict.outcome is Outcome.INCONCLUSIVE
+        ]
+        changing = find_changing(subject) if changes and undecided else set()
+        for verdict in undecided:
+            if frozenset(verdict.about.names) in changing:
+                causes[verdict.id] = changes[0].id
+    return causes
