@@ -357,14 +357,10 @@ def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:
         of_pair = (
             word for word in dict.fromkeys(request.patterns) if _pattern_name(word) in PAIR_PATTERNS
         )
-        words = sorted(of_pair, key=_pattern_place)
+        words = sorted(of_pair, key=lambda word: PAIR_PATTERNS.index(parse_pattern(word).pattern))
         changes["collectives"] = tuple(p for p in COLLECTIVE_PATTERNS if p in names)
         changes["reference_pair"] = tuple(words)
     return msgspec.structs.replace(profile, **changes)
-
-
-def _pattern_place(word: str) -> int:
-    return PAIR_PATTERNS.index(parse_pattern(word).pattern)
 
 
 def _pattern_name(word: str) -> str:

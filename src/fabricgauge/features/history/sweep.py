@@ -226,12 +226,11 @@ class SlurmQueue:
         # A job may wait in the queue for a moment, and its results are judged afterwards.
         self.longest_s = request.pair_minutes * 60 * 2 + 120
 
-    def _partition(self) -> tuple[str, ...]:
-        return ("--partition", self._request.partition) if self._request.partition else ()
-
     def find_nodes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return all nodes of the request, and those that are idle."""
-        argv = ("sinfo", "--noheader", "--Node", "--format=%N|%T", *self._partition())
+        argv: tuple[str, ...] = ("sinfo", "--noheader", "--Node", "--format=%N|%T")
+        if self._request.partition:
+            argv += ("--partition", self._request.partition)
         states = parse_sinfo(_ask(argv))
         chosen = set(states)
         if self._request.nodelist or self._request.exclude:

@@ -190,7 +190,9 @@ def load_order(modules: Sequence[str], files: Mapping[str, Path]) -> dict[str, b
     def visit(name: str) -> None:
         file = f"{name.replace('-', '_')}.ko"
         if file in files and file not in contents:
-            content = _read(files[file])
+            content = files[file].read_bytes()
+            if files[file].suffix == ".xz":
+                content = lzma.decompress(content)
             for dependency in dependencies(content):
                 visit(dependency)
             contents[file] = content
@@ -204,7 +206,3 @@ def dependencies(module: bytes) -> Iterator[str]:
     """Return the modules in a module's ``depends=`` field (Linux, scripts/mod/modpost.c)."""
     match = re.search(rb"(?:^|\0)depends=([\w,-]*)\0", module)
     return filter(None, match[1].decode().split(",")) if match else iter(())
-
-
-def _read(path: Path) -> bytes:
-    return lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()

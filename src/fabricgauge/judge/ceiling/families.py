@@ -85,10 +85,6 @@ def _slingshot(text: str, facts: StatedFacts) -> StatedFamily:
     return _named("slingshot", facts, unframed.SLINGSHOTS, mtu, least_mtu=least)
 
 
-def _efa(text: str, facts: StatedFacts) -> StatedFamily:
-    return _named("efa", facts, unframed.EFA_CARDS, unframed.EFA_MTU)
-
-
 def _named(
     family: str, facts: StatedFacts, rates_bit_s: dict[str, float], mtu: int, **more: Any
 ) -> StatedFamily:
@@ -191,7 +187,7 @@ FAMILY_OF: dict[str, Callable[[str, StatedFacts], StatedFamily]] = {
     "speed": _infiniband,
     "omni-path": _omni_path,
     "slingshot": _slingshot,
-    "efa": _efa,
+    "efa": lambda _, facts: _named("efa", facts, unframed.EFA_CARDS, unframed.EFA_MTU),
     "nvlink": _nvlink,
     "cxl": _cxl,
     "pcie-link": _pcie,

@@ -316,7 +316,8 @@ def _explanation(subject: Subject, claim: Claim) -> str:
     pattern = _all_pairs(claim.quantity)
     busy = foreign.foreign_in(subject, pattern)
     limit = subject.limit("foreign-traffic.share")
-    usual = _typical([busy[node].share for node in busy if node not in nodes])
+    other_shares = [busy[node].share for node in busy if node not in nodes]
+    usual = float(np.median(other_shares)) if other_shares else 0.0
     for node in nodes:
         if node in busy and busy[node].share >= usual + limit:
             return foreign.sentence(busy[node], limit)
@@ -335,10 +336,6 @@ def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Verd
         Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"), None,
         tuple(dict.fromkeys(reasons)), _BUSY, _QUIET,
     )  # fmt: skip
-
-
-def _typical(values: Sequence[float]) -> float:
-    return float(np.median(values)) if values else 0.0
 
 
 def _judge_sound(subject: Subject) -> Verdict:

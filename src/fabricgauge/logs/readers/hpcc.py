@@ -5,16 +5,12 @@ Ping-pongs run between many pairs of ranks, one after the other. Some pairs shar
 those of two ranks are judged. A ring's bandwidth is one rank's, to both of its neighbours.
 """
 
-from fabricgauge.logs.readers.labelled import Labelled, NamedValue, Values
+from fabricgauge.logs.readers.labelled import Labelled, NamedValue
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides
 
 _TWO = "b_eff of two ranks"
 _RULE = "GBytes = 10^9 bytes (HPCC)"
-
-
-def _test(values: Values) -> str:
-    return _TWO if values.get("ranks") == "2" else "b_eff"
 
 
 def _figure(key: str, meaning: str, test: str = ".*", pattern: Pattern | None = None) -> NamedValue:
@@ -53,5 +49,5 @@ DIALECT = Labelled(
     ),
     whole=("NaturallyOrderedRingLatency_usec",),
     sign="no summary section with all results of the ping-pong: the run ended before it",
-    named=_test,
+    named=lambda values: _TWO if values.get("ranks") == "2" else "b_eff",
 ).dialect
