@@ -20,6 +20,7 @@ LOGS = [
     "perftest/4.5--write-lat-all-sizes.out", "iperf3/3.12--json.out", "iperf2/2.1.8--text.out",
     "netpipe/3.7.2--mpich-quick.out", "nccl-tests/2.13.10--alltoall-blank-redop.out",
     "fabtests/1.17--yaml-bw.out", "gpcnet/*.out", "mpigraph/1.5--three-ranks.out",
+    "nxnlatbw/2005--six-ranks.out",
     "nvbandwidth/*.out", "ucx_perftest/*.out", "hpcc/*.out", "netperf/2.7--tcp-stream.out",
     "sockperf/3.7--tcp-throughput.out", "qperf/0.4.11--four-tests-and-conf.out",
     "ibv_pingpong/44--rc-client.out", "ucc_perftest/1.3--barrier.out",

@@ -49,7 +49,8 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
 
     `-` reads standard input. Recognises output by its content, text or JSON: OSU, IMB, perftest,
     iperf, NetPIPE, nccl-tests, nvbandwidth, ucx_perftest, rocm-bandwidth-test, fabtests, mpiGraph,
-    GPCNeT, HPCC, netperf, sockperf, qperf, ucc_perftest, ibv_pingpong (rc, uc, ud, srq), SuperBench
+    mpi_nxnlatbw, GPCNeT, HPCC, netperf, sockperf, qperf, ucc_perftest, ibv_pingpong (rc, uc, ud,
+    srq), SuperBench
     and ReFrame. A file may hold several of them, plain or gzip. A directory is read with all its
     subdirectories. State
     the network and the nodes if a log does not contain them; the report marks missing facts as

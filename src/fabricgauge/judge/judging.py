@@ -8,6 +8,7 @@ import msgspec
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Rule, by_network, complete, worst
+from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_EMULATED,
@@ -52,7 +53,8 @@ def judgement(context: Context) -> RunVerdicts:
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
     judged_tables = []
     for part in parts(run):
-        part_context = Context(part, context.ceilings, context.thresholds)
+        pairs = localise(part.launches, part.fabric.topology)
+        part_context = Context(part, context.ceilings, context.thresholds, pairs)
         part_verdicts = [verdict for rule in RULES for verdict in _apply(rule, part_context)]
         table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
         judged_tables.append(

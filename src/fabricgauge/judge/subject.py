@@ -137,6 +137,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         """Check whether another suite's programs measured it."""
         return any(launch.curves for launch in self.launches)
 
+    @property
+    def by_collectives(self) -> bool:
+        """Check whether a suite's collectives measured the pairs; they have their own limits."""
+        return self.by_suite and not any(curve.evidence.rank_pairs for curve in self.curves)
+
     @cached_property
     def beside_others(self) -> frozenset[int]:
         """Return the numbers of a suite's launches that overlapped, by their counters' times."""
@@ -190,8 +195,7 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         measured = series_of([launch for launch in self.launches if launch.purpose == "measure"])
-        # A suite's figures of all pairs come from collectives, which have separate thresholds.
-        return (*(() if self.by_suite else typical_series(self.pairs)), *measured)
+        return (*(() if self.by_collectives else typical_series(self.pairs)), *measured)
 
     @cached_property
     def again(self) -> tuple[Series, ...]:

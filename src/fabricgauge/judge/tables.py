@@ -76,7 +76,8 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
 def _decides(verdict: Verdict, launch: Launch) -> bool:
     """Check whether the table has what `fraction` judges, as a ping-pong that fills the link."""
     one_way = any(
-        curve.pattern in _ONE_WAY and curve.quantity == "bandwidth" for curve in launch.curves
+        (curve.pattern in _ONE_WAY or curve.evidence.rank_pairs) and curve.quantity == "bandwidth"
+        for curve in launch.curves
     )
     if any(
         curve.quantity == "bus_bandwidth" or curve.evidence.gpu_pairs for curve in launch.curves

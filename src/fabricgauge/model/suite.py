@@ -15,6 +15,7 @@ from fabricgauge.model.gpu_pairs import GpuPairs
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
+from fabricgauge.model.rank_pairs import RankPairs
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 
@@ -140,9 +141,9 @@ class LogEvidence(msgspec.Struct, frozen=True):
     NCCL's name of the transport, ``library`` the MPI or NCCL with its version. ``data_checked`` is
     true if the suite compared the received data with the sent data; wrong data are failures.
     ``nccl`` is NCCL's or RCCL's report on its transports, ``gpu_pairs`` the matrix of nvbandwidth
-    between GPUs of a node. ``losses`` are the data that its transport lost or sent again (iperf).
-    ``messages`` are lines of the MPI, its libraries or the suite that name a transport, an error or
-    the host.
+    between GPUs of a node, ``rank_pairs`` those between all ranks. ``losses`` are the data that its
+    transport lost or sent again (iperf). ``messages`` are lines of the MPI, its libraries or the
+    suite that name a transport, an error or the host.
     """
 
     rank_hosts: tuple[str, ...] = ()
@@ -158,6 +159,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     data_checked: bool = False
     nccl: NcclEvidence | None = None
     gpu_pairs: GpuPairs | None = None
+    rank_pairs: RankPairs | None = None
     losses: LogLosses | None = None
     messages: tuple[LogMessage, ...] = ()
 

@@ -22,6 +22,7 @@ LOGS = {
         "iperf3/3.12--text-server", "iperf2/2.1.8--text", "nccl-tests/2.9.0--all-reduce",
         "netperf/2.7--tcp-rr", "sockperf/3.7--udp-throughput", "qperf/0.4.11--sizes",
         "netpipe/3.7.2--mpich-quick", "mpigraph/1.5--three-ranks",
+        "nxnlatbw/2005--six-ranks",
         "ibv_pingpong/44--srq-client", "ucc_perftest/1.5--allreduce-bus", "reframe/4.5--osu-bw",
         "superbench/results-summary",
     )

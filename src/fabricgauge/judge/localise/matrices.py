@@ -1,6 +1,6 @@
 """Matrices of nodes from the passes of a round robin."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ from fabricgauge.model.pairs import PairMatrix, Quantity
 from fabricgauge.model.passes import PairPass, passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import SuiteCurve
 
 
 def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
@@ -89,10 +90,20 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     Its nodes are all nodes of the launches in order. Each launch, and each time that
     a launch makes the same round again, is a pass; passes that measured different pairs share a
     layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks.
-    Pairs of ranks on one node are left out, and so are launches that measured pairs again.
+    Pairs of ranks on one node are left out, and so are launches that measured pairs again. A log's
+    matrix of ranks is a pass as well; a latency, measured from both ends, is two.
     """
     measured = [launch for launch in launches if launch.rounds and launch.purpose == "measure"]
-    names = tuple(dict.fromkeys(node for launch in measured for node in launch.nodes))
+    tables = [
+        (launch, curve) for launch in launches for curve in launch.curves
+        if curve.evidence.rank_pairs and curve.points
+    ]  # fmt: skip
+    names = tuple(
+        dict.fromkeys((
+            *(node for launch in measured for node in launch.nodes),
+            *(node for launch, curve in tables for node in _nodes_of_ranks(launch, curve)),
+        ))
+    )  # fmt: skip
     layers: dict[_Case, list[_Layer]] = {}
     for launch in measured:
         places = node_of_rank(launch, names)
@@ -112,11 +123,54 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
                     pair_pass.values.dtype,
                     len(names),
                 )
+    for launch, curve in tables:
+        index = {name: place for place, name in enumerate(names)}
+        places = np.array([index[node] for node in _nodes_of_ranks(launch, curve)], dtype=np.int64)
+        quantity: Quantity = "latency" if curve.quantity == "time" else "bandwidth"
+        key = launch.network or "", quantity, curve.points[0].message_bytes or 0
+        of_case = layers.setdefault(key, [])
+        for table in _read_tables(curve):
+            origins, targets = np.nonzero(np.isfinite(table))
+            values = table[origins, targets]
+            spread = np.zeros(len(values), dtype=np.float32)
+            entries = _join_ranks(origins, targets, values, spread, places, len(names))
+            _place(of_case, entries, np.dtype(np.float64), len(names))
     return tuple(_matrix(key, names, of_case) for key, of_case in layers.items())
 
 
+def _nodes_of_ranks(launch: Launch, curve: SuiteCurve) -> tuple[str, ...]:
+    """Return the node of each rank of a log's matrix; without a node for each, the ranks."""
+    pairs = curve.evidence.rank_pairs
+    ranks = pairs.ranks if pairs else 0
+    hosts = launch.hosts_of(curve)
+    return hosts if len(hosts) == ranks else tuple(f"rank {rank}" for rank in range(ranks))
+
+
+def _read_tables(curve: SuiteCurve) -> Iterator[NDArray[np.float64]]:
+    """Yield a log's matrix, NaN if not measured. A latency is two, each of them symmetric."""
+    pairs = curve.evidence.rank_pairs
+    if pairs is None:
+        return
+    table = np.array(pairs.values, dtype=np.float64).reshape(pairs.ranks, pairs.ranks)
+    table[table <= 0.0] = np.nan
+    if curve.quantity != "time":
+        yield table
+        return
+    for half in (np.triu(np.ones_like(table), 1), np.tril(np.ones_like(table), -1)):
+        one_end = np.where(half > 0, table, np.nan)
+        if np.isfinite(one_end).any():
+            yield np.fmax(one_end, one_end.T)
+
+
 def _entries(pair_pass: PairPass, places: NDArray[np.int64], nodes: int) -> _Entries:
-    origins, targets, values, spread = pair_pass.entries()
+    return _join_ranks(*pair_pass.entries(), places, nodes)
+
+
+def _join_ranks(
+    origins: NDArray[np.integer], targets: NDArray[np.integer], values: NDArray[np.floating],
+    spread: NDArray[np.floating], places: NDArray[np.int64], nodes: int,
+) -> _Entries:  # fmt: skip
+    """Return one value for each pair of nodes; ``places`` are the ranks' nodes."""
     rows, columns = places[origins], places[targets]
     good = (rows != columns) & (rows >= 0) & (columns >= 0)
     rows, columns, values, spread = rows[good], columns[good], values[good], spread[good]

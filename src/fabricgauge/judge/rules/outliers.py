@@ -204,7 +204,9 @@ def _judge_fault(
     elif decisive.excuse:
         cause, remedy = _BUSY, _QUIET
     elif not decisive.confirmed:
-        command = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
+        command = "a new check of the named nodes with others (fabricgauge check -w NODES)"
+        if not subject.imported:
+            command = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
         remedy = f"measure it again: {command}"
     reason = "; ".join(decisive.foreign)
     if not reason and not decisive.confirmed:

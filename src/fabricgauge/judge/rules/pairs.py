@@ -263,7 +263,7 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
     single_pass = any(len(analysis.matrix.repeats) == 1 for analysis in large)
     is_uncertain = single_pass and sum(rechecked) < count
     limit = ONCE if is_uncertain else "fraction.warn"
-    if subject.by_suite:
+    if subject.by_collectives:
         if any(isinstance(rate, Skipped) for rate in bus_rates(subject)):
             return Skipped("the suite's figures cannot be compared with this network's ceiling")
         limit = "fraction.bus_warn"

@@ -32,7 +32,7 @@ _FACTS = re.compile(
 #: Suites whose programs an MPI's launcher starts.
 _SUITES = {
     "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
-    "ucc_perftest",
+    "ucc_perftest", "nxnlatbw",
 }  # fmt: skip
 #: Lines named several collectives; the table's is one of them.
 _SEVERAL = "several"

@@ -27,7 +27,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
      "the table of nccl-tests with its heading (size, count, type, …, algbw, busbw)"),
     (r"(?i)\biperf ?[23]?\b", "iperf's output from “Connecting to host” on, or its JSON"),
     (r"(?i)\bnetperf\b", "netperf's title (“… TEST from … to …”) above its figures"),
-    (r"(?i)\b(?:sockperf|qperf|netpipe|np(?:tcp|mpi)|mpigraph|gpcnet|nvbandwidth|ucx_perftest|"
+    (r"(?i)\b(?:sockperf|qperf|netpipe|np(?:tcp|mpi)|mpigraph|(?:mpi_)?nxnlatbw|gpcnet|nvbandwidth|ucx_perftest|"
      r"ucc_perftest|rocm-bandwidth-test|hpcc|fi_(?:pingpong|msg_bw|rma_bw|rdm_\w+)|superbench|"
      r"reframe)\b",
      "the output of this program as it prints it"),

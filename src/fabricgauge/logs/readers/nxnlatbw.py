@@ -1,0 +1,139 @@
+"""Read mpi_nxnlatbw of Intel Fabric Suite: latency and bandwidth of every pair of ranks, in turn.
+
+A row is ``source,target,latency,bandwidth`` (mpi_nxnlatbw.c, PathScale 2005): the mean half round
+trip of 10,000 empty messages, and 10 blocking sends of 4 MiB with one answer behind the last. Each
+rank prints its own rows, so a launcher may put them, and the heading, in any order.
+"""
+
+import math
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from statistics import fmean, median
+
+from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
+from fabricgauge.logs.readers.lines import figure_of
+from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
+from fabricgauge.model.rank_pairs import RankPairs
+from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve, Trouble
+
+#: Sizes in the source: empty messages for latency, 4 MiB for bandwidth.
+LATENCY_BYTES, BANDWIDTH_BYTES = 0, 4 << 20
+#: Matrices of more ranks are not kept: the program measures one pair at a time, so these take days.
+MOST_RANKS = 1024
+
+_COLUMNS = (
+    SuiteColumn("time", "half round trip of each pair, one pair at a time, median over all pairs",
+                "median", "us (mpi_nxnlatbw)", 1e-6),
+    SuiteColumn("bandwidth", "blocking sends from each rank to each other, one pair at a time,"
+                " median over all pairs", "median", "Mbytes = 10^6 bytes (mpi_nxnlatbw)", 1e6),
+)  # fmt: skip
+BEGINS = {"src,dst,": r"^src,dst,lat\(us\),bandwidth\("}
+_ROW = re.compile(
+    r"^(?P<source>\d{1,7}),(?P<target>\d{1,7}),(?P<latency>[^,\s]{1,40}),(?P<bandwidth>[^,\s]{1,40})"
+    r"(?P<end>\s.*)?$"
+)
+
+
+class NxnReader:
+    """Collects the pairs of one output; the curves follow when it ends."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._begin(None)
+
+    def _begin(self, start: LogLine | None) -> None:
+        self._start = self._last = start
+        #: Figures as printed, by source and target.
+        self._pairs: dict[tuple[int, int], tuple[float, float]] = {}
+        self._bad: list[tuple[LogLine, str]] = []
+
+    def line(self, line: LogLine) -> Iterable[SuiteCurve]:
+        if line.text.startswith("src,dst,"):
+            yield from self.end()
+            self._begin(line)
+        elif row := _ROW.match(line.text):
+            self._last = line
+            self._take(line, row)
+        elif line.text.strip():
+            self._report(line, "a row of mpi_nxnlatbw: source,target,latency,bandwidth")
+
+    def _take(self, line: LogLine, row: re.Match[str]) -> None:
+        ends = int(row["source"]), int(row["target"])
+        figures = figure_of(row["latency"]), figure_of(row["bandwidth"])
+        is_sound = all(0 < figure < math.inf for figure in figures)
+        # The program ends each row with a blank: a last row without one may have lost digits.
+        is_whole = line.ended or bool(row["end"])
+        if max(ends) >= MOST_RANKS or ends[0] == ends[1]:
+            self._report(line, f"a row with two different ranks below {MOST_RANKS:,}")
+        elif is_sound and is_whole and ends not in self._pairs:
+            self._pairs[ends] = figures
+        else:
+            self._bad.append((line, "cut off" if is_sound and not is_whole else "not a number"))
+
+    def end(self) -> Iterable[SuiteCurve]:
+        """Return both curves, each with the matrix of its pairs."""
+        start, last = self._start, self._last
+        if start is None or last is None:
+            return
+        ranks = 1 + max((max(ends) for ends in self._pairs), default=0)
+        expected = ranks * (ranks - 1)
+        count = len(self._pairs)
+        cut_off = "" if count == expected and count else f"{count} of {expected} pairs have a row"
+        if not count:
+            cut_off = "ends before its first row"
+        for place, column in enumerate(_COLUMNS):
+            yield from self._curves(start, last, place, column, ranks, cut_off)
+        self._begin(None)
+
+    def _curves(
+        self, start: LogLine, last: LogLine, place: int, column: SuiteColumn, ranks: int,
+        cut_off: str,
+    ) -> Iterator[SuiteCurve]:  # fmt: skip
+        size = (LATENCY_BYTES, BANDWIDTH_BYTES)[place]
+        by_pair = {ends: figures[place] for ends, figures in self._pairs.items()}
+        settings, evidence = dict[str, str](), LogEvidence()
+        if by_pair:
+            settings = _name_extremes(by_pair, column, place == 0)
+            evidence = LogEvidence(rank_pairs=_matrix(by_pair, ranks, column))
+        heading = SuiteHeading(
+            "nxnlatbw", "", "mpi_nxnlatbw", start.text.strip(), start.number,
+            ranks=ranks if by_pair else None, settings=settings, evidence=evidence,
+        )  # fmt: skip
+        table = SuiteTable(heading, [column])
+        for line, trouble in self._bad:
+            table.failed(line, size, _trouble(trouble))
+        if by_pair:
+            figures = [*by_pair.values()]
+            besides: dict[Besides, float] = {
+                "minimum": min(figures), "maximum": max(figures), "mean": fmean(figures),
+            }  # fmt: skip
+            table.row(last, size, [median(figures)], [besides], len(figures))
+        yield from table.curves(cut_off)
+
+
+def _trouble(text: str) -> Trouble:
+    return "cut off" if text == "cut off" else "not a number"
+
+
+def _name_extremes(
+    by_pair: dict[tuple[int, int], float], column: SuiteColumn, less_is_better: bool
+) -> dict[str, str]:
+    least, most = (choose(by_pair, key=by_pair.__getitem__) for choose in (min, max))
+    unit = column.unit_rule.split()[0].replace("Mbytes", "MB/s")
+    slowest, fastest = (most, least) if less_is_better else (least, most)
+    return {
+        name: f"rank {ends[0]} to rank {ends[1]}: {by_pair[ends]:.6g} {unit}"
+        for name, ends in (("slowest pair", slowest), ("fastest pair", fastest))
+    }
+
+
+def _matrix(by_pair: dict[tuple[int, int], float], ranks: int, column: SuiteColumn) -> RankPairs:
+    """Return the figures in SI units, row by row; 0 for pairs without a row."""
+    values = array("d", bytes(8 * ranks * ranks))
+    for (source, target), figure in by_pair.items():
+        values[source * ranks + target] = figure * column.factor
+    return RankPairs(ranks, tuple(values))
+
+
+DIALECT = Dialect("nxnlatbw", BEGINS, NxnReader)

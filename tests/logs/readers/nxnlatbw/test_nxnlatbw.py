@@ -1,0 +1,111 @@
+import itertools
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.logs.readers.reading import curves_of
+
+from fabricgauge.check.conclude import conclude
+from fabricgauge.judge.localise.matrices import matrices
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.logs.readers.suites import read
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.verdict import Outcome
+
+NAME = "2005--six-ranks-slow-fourth"
+HEADING = "src,dst,lat(us),bandwidth((Mbytes/sec)"
+
+
+def curves_in(text: str) -> list[SuiteCurve]:
+    lines = text.encode().splitlines(keepends=True)
+    return [item for item in read(lines) if isinstance(item, SuiteCurve)]
+
+
+def launch_of(curves: list[SuiteCurve], nodes: tuple[str, ...]) -> Launch:
+    ended = Ended(IMPORTED, 0, "", ("a.log",), 0.0)
+    return Launch(1, "net", nodes, None, (), (), ended, curves=tuple(curves))
+
+
+def test_a_table_is_median_least_largest_and_mean_over_all_pairs() -> None:
+    latency, bandwidth = curves_of("nxnlatbw", NAME)
+    (late,), (fast,) = latency.points, bandwidth.points
+    assert (late.message_bytes, fast.message_bytes) == (0, 4 << 20)
+    assert (latency.ranks, fast.estimate.samples) == (6, 30)
+    assert late.estimate.value == pytest.approx(0.95e-6)
+    assert fast.besides["minimum"] == pytest.approx(3069.991934e6, rel=1e-3)
+    assert fast.besides["maximum"] == pytest.approx(12281e6, rel=1e-2)
+    assert fast.besides["minimum"] < fast.besides["mean"] < fast.estimate.value
+    assert "rank 3" in bandwidth.settings["slowest pair"]
+
+
+def test_pairs_become_matrices_and_a_latency_has_two_passes() -> None:
+    nodes = tuple(f"n{number}" for number in range(1, 7))
+    late, fast = matrices([launch_of(curves_of("nxnlatbw", NAME), nodes)])
+    assert (late.quantity, fast.quantity) == ("latency", "bandwidth")
+    assert late.nodes == fast.nodes == nodes
+    assert late.repeats.shape == (2, 6, 6) and fast.repeats.shape == (1, 6, 6)
+    assert (late.values[0, 1], fast.values[0, 3]) == pytest.approx((0.95e-6, 3069.991934e6))
+    assert late.coverage == fast.coverage == 1.0
+
+
+def test_ranks_of_one_node_are_one_and_unknown_nodes_are_ranks() -> None:
+    curves = curves_of("nxnlatbw", NAME)
+    late, _ = matrices([launch_of(curves, ("a", "a", "b", "b", "c", "c"))])
+    assert late.nodes == ("a", "b", "c") and late.coverage == 1.0
+    late, _ = matrices([launch_of(curves, ())])
+    assert late.nodes == tuple(f"rank {number}" for number in range(6))
+
+
+def test_a_broken_or_missing_row_is_reported() -> None:
+    rows = ["0,1,1.00,100.000000 ", "1,0,nan,100.000000 "]
+    latency, bandwidth = curves_in("\n".join([HEADING, *rows, ""]))
+    assert latency.cut_off == bandwidth.cut_off == "1 of 2 pairs have a row"
+    assert [failure.trouble for failure in latency.failures] == ["not a number"]
+    last_digits_missing = curves_in(f"{HEADING}\n0,1,1.00,100.000000 \n1,0,1.00,100.0")
+    assert last_digits_missing[0].failures[0].trouble == "cut off"
+    assert curves_in(f"{HEADING}\n")[0].cut_off == "ends before its first row"
+
+
+@given(st.integers(2, 7), st.randoms(use_true_random=False))
+def test_any_order_of_rows_gives_the_same_matrix(ranks: int, chance: random.Random) -> None:
+    pairs = [*itertools.permutations(range(ranks), 2)]
+    rates = {pair: chance.uniform(1.0, 1e5) for pair in pairs}
+    rows = [f"{a},{b},{1 + a + b}.00,{rates[a, b]:f} " for a, b in pairs]
+    chance.shuffle(rows)
+    _, bandwidth = curves_in("\n".join([HEADING, *rows, ""]))
+    assert bandwidth.cut_off == "" and bandwidth.evidence.rank_pairs is not None
+    values = bandwidth.evidence.rank_pairs.values
+    for (a, b), rate in rates.items():
+        assert values[a * ranks + b] == pytest.approx(rate * 1e6, rel=1e-4, abs=1)
+    assert bandwidth.points[0].estimate.value == pytest.approx(
+        statistics.median(rates.values()) * 1e6, rel=1e-4
+    )
+
+
+def verdicts(name: str) -> list[tuple[str, str, Outcome]]:
+    """Return rule, kind of subject and outcome of the log as an import of Omni-Path."""
+    nodes = tuple(f"n{number}" for number in range(1, 7))
+    network = Network("net", "0.0.0.0/0", "omni-path", 100e9, "stated", (), stated_mtu_bytes=10240)
+    fabric = Fabric(nodes=(), unreached=(), networks=(network,))
+    plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
+    launch = launch_of(curves_of("nxnlatbw", name), nodes)
+    judged = conclude(Run("r", "", (), {}, fabric, plan, (launch,), complete=True), DEFAULTS)
+    return [
+        (verdict.rule, " ".join(verdict.about.names), verdict.outcome)
+        for verdict in judged.verdicts
+        if verdict.rule in ("pairs", "outliers", "fraction")
+    ]
+
+
+def test_the_slow_node_of_an_imported_matrix_is_named_and_a_healthy_one_passes() -> None:
+    assert verdicts(NAME) == [
+        ("outliers", "n4", Outcome.INCONCLUSIVE),
+        ("pairs", "n4", Outcome.FAIL),
+        ("fraction", "any node any other", Outcome.PASS),
+    ]
+    assert {outcome for *_, outcome in verdicts("2005--six-ranks")} == {Outcome.PASS}
