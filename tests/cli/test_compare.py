@@ -81,3 +81,14 @@ def test_the_page_goes_to_the_file_and_the_status_stays(
     done = fabricgauge("compare", *logs, "--format", "html", "--to", str(page))
     assert (done.returncode, done.stdout) == (1, "")
     assert page.read_text().startswith("<!doctype html>")
+
+
+def test_a_pair_of_unlike_curves_is_compared_when_it_is_asked_for() -> None:
+    sides = ("tutorial-edr-send-lat", "tutorial-edr-write-lat")
+    assert fabricgauge("compare", *sides).returncode == 3
+    done = fabricgauge("compare", *sides, "--pair", "ib_send_lat=ib_write_lat", "--format", "json")
+    (pair,) = json.loads(done.stdout)["comparison"]["pairs"]
+    assert (done.returncode, pair["summary"]["better"], pair["summary"]["worse"]) == (0, 11, 0)
+    assert pair["summary"]["mean_ratio"] == pytest.approx(0.9378, abs=1e-4)
+    done = fabricgauge("compare", *sides, "--pair", "ib_send_lat=osu_bw")
+    assert (done.returncode, "ib_write_lat" in done.stderr) == (2, True)

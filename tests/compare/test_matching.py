@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.compare.simulated import bare, curve
 
-from fabricgauge.compare.matching import as_times, match
+from fabricgauge.compare.matching import Unlike, as_times, match
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import SuiteCurve
 
@@ -125,3 +125,21 @@ curves = st.builds(
 @given(st.lists(curves, max_size=8), st.lists(curves, max_size=8))
 def test_every_curve_is_matched_or_told_of(a: list[SuiteCurve], b: list[SuiteCurve]) -> None:
     pairs(a, b)
+
+
+def test_unlike_curves_meet_only_when_they_are_named() -> None:
+    send = one("latency", benchmark="ib_send_lat", quantity="time")
+    write = one(None, benchmark="ib_write_lat", quantity="time", what="half round trip of writes")
+    assert pairs([send], [write]) == []
+    for name in ("ib_send_lat", "latency", "IB_SEND_LAT"):
+        matched, alone = match([send], [write], [Unlike(name, "ib_write_lat")])
+        assert (matched, alone) == ([(send, write)], [])
+    matched, _ = match([send], [write], [Unlike("ib_write_lat", "ib_send_lat")])
+    assert matched == []
+
+
+def test_unlike_curves_of_another_quantity_or_of_more_pairs_do_not_meet() -> None:
+    send = one("bandwidth", benchmark="ib_send_bw")
+    names = [Unlike("ib_send_bw", "b")]
+    for other in (one(None, benchmark="b", quantity="time"), one(None, benchmark="b", pairs=2)):
+        assert match([send], [other], names)[0] == []

@@ -1,7 +1,7 @@
 """``fabricgauge compare``: compare two sets of curves, stored or measured in turns."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import load_role
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
+
+if TYPE_CHECKING:
+    from fabricgauge.compare.matching import Unlike
 
 _PERCENT = re.compile(r"(\d{1,2}(?:\.\d+)?)\s*%")
 
@@ -27,6 +30,9 @@ _STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
               help="Allowed regression, relative to A. Default: 5%, with --vary 0%.")  # fmt: skip
 @click.option("--only", default="", metavar="PATTERN|BENCHMARK,…",
               help="Compare only these curves, e.g. latency or osu_bw,osu_allreduce.")  # fmt: skip
+@click.option("--pair", "unlike", multiple=True, metavar="CURVE=CURVE",
+              help="Compare only these two unlike curves of A and B, e.g."
+              " ib_send_lat=ib_write_lat. May be repeated.")  # fmt: skip
 @click.option("--mix", metavar="PROFILE",
               help="Predict an application's communication time on A and on B, from a run of"
               " profile.")  # fmt: skip
@@ -84,8 +90,9 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     if options["vary"] or options["resume"]:
         if a or b:
             raise UsageError("--vary measures both sides itself; leave A and B out")
-        if only:
-            raise UsageError("--only selects curves of A and B; with --vary use --patterns")
+        if only or options["unlike"]:
+            name = "--only" if only else "--pair"
+            raise UsageError(f"{name} selects curves of A and B; with --vary use --patterns")
         if options["mix"]:
             raise UsageError("--mix predicts for A and B; it has no effect on --vary")
         vary = load_role("vary")
@@ -98,14 +105,26 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
         cli_options.refuse_without_effect(ctx, (*_STORED, "mix"), reason)
         load_role("predict")(a, b, root, options)
         return
-    effective = (*_STORED, "tolerance", "only", "fail_on")
+    if only and options["unlike"]:
+        raise UsageError("--pair names the curves to compare; leave --only out")
+    unlike = [_parse_unlike(text) for text in options["unlike"]]
+    effective = (*_STORED, "tolerance", "only", "unlike", "fail_on")
     reason = "{} has an effect only with --vary: A and B are already measured"
     cli_options.refuse_without_effect(ctx, effective, reason)
     configured = settings.load()
     limits = thresholds_from(configured.thresholds, configured.thresholds_origin)
-    comparison = compare_operands(a, b, root, tolerance, only, limits)
+    comparison = compare_operands(a, b, root, tolerance, only, limits, unlike)
     print_report("comparison", comparison, options["format"], options["to"])
     ctx.exit(exit_status(AS_OF_A_RUN[comparison.outcome], options["fail_on"]))
+
+
+def _parse_unlike(text: str) -> "Unlike":
+    from fabricgauge.compare.matching import Unlike
+
+    left, _, right = (word.strip() for word in text.partition("="))
+    if not left or not right:
+        raise UsageError(f"--pair {text!r} is not CURVE=CURVE; write e.g. ib_send_lat=ib_write_lat")
+    return Unlike(left, right)
 
 
 def _parse_percent(text: str) -> float:

@@ -16,7 +16,7 @@ from fabricgauge.compare.differences import (
     holm,
     regression,
 )
-from fabricgauge.compare.matching import as_times, match
+from fabricgauge.compare.matching import Unlike, as_times, match
 from fabricgauge.judge.stats.repeats import merge_repeats
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
@@ -203,14 +203,15 @@ def compare(
     b: Operand,
     b_curves: Sequence[SuiteCurve],
     tolerance: float,
+    unlike: Sequence[Unlike] = (),
 ) -> Comparison:
-    """Compare every curve of B with A's of its kind.
+    """Compare every curve of B with A's of its kind, or with A's of an ``unlike`` name.
 
     ``tolerance`` is a share of A, 0 to below 1. Repetitions of one benchmark are merged.
     """
     a_usable, a_unusable = _usable_curves("A", a_curves)
     b_usable, b_unusable = _usable_curves("B", b_curves)
-    matched, unmatched = match(a_usable, b_usable)
+    matched, unmatched = match(a_usable, b_usable, unlike)
     compared = [compare_curves(a_curve, b_curve, tolerance) for a_curve, b_curve in matched]
     pairs = _correct_pairs([curves for curves in compared if curves.differences])
     without_common_size = [

@@ -6,6 +6,7 @@ direction between nodes, benchmark and settings, in this order, if both sides st
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -62,11 +63,37 @@ Trait = Callable[[SuiteCurve], str]
 Kind = tuple[str, str, int, int]
 
 
-def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, list[Unmatched]]:
-    """Return pairs in A's order, and the curves without a counterpart, with the reason."""
+class Unlike(NamedTuple):
+    """Two names of curves, patterns or benchmarks, that the user compares with each other."""
+
+    a: str
+    b: str
+
+
+def is_named(curve: SuiteCurve, name: str) -> bool:
+    """Check whether a name is a curve's pattern or benchmark."""
+    return name.casefold() in ((curve.pattern or "").casefold(), curve.benchmark.casefold())
+
+
+def match(
+    a: Sequence[SuiteCurve], b: Sequence[SuiteCurve], unlike: Sequence[Unlike] = ()
+) -> tuple[Matched, list[Unmatched]]:
+    """Return pairs in A's order, and the curves without a counterpart, with the reason.
+
+    Curves of ``unlike`` names are compared first, if they have one quantity and as many directions
+    and pairs.
+    """
     matched: Matched = []
     unmatched: list[Unmatched] = []
     remaining_a, remaining_b = list(a), list(b)
+    for names in unlike:
+        named_a = [curve for curve in remaining_a if is_named(curve, names.a)]
+        named_b = [curve for curve in remaining_b if is_named(curve, names.b)]
+        a_by_measure, b_by_measure = group_by(named_a, _measure), group_by(named_b, _measure)
+        for measure in [value for value in a_by_measure if value in b_by_measure]:
+            of_a, of_b = a_by_measure[measure], b_by_measure[measure]
+            remaining_a, remaining_b = _remove(remaining_a, of_a), _remove(remaining_b, of_b)
+            _split_by_traits(of_a, of_b, _TRAITS_OF_UNLIKE, matched, unmatched)
     for group_key in (kind, kind_by_benchmark):
         a_groups, b_groups = group_by(remaining_a, group_key), group_by(remaining_b, group_key)
         common = [value for value in a_groups if value in b_groups]
@@ -78,6 +105,10 @@ def match(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> tuple[Matched, li
     unmatched += [Unmatched("A", curve, _missing_reason(curve, b, "B")) for curve in remaining_a]
     unmatched += [Unmatched("B", curve, _missing_reason(curve, a, "A")) for curve in remaining_b]
     return matched, unmatched
+
+
+def _measure(curve: SuiteCurve) -> tuple[str, int, int]:
+    return curve.quantity, curve.directions, curve.pairs
 
 
 def kind(curve: SuiteCurve) -> Kind:
@@ -120,6 +151,8 @@ TRAITS: tuple[tuple[str, Trait | None], ...] = (
     ("number of ranks", lambda curve: "" if curve.ranks is None else f"{curve.ranks} ranks"),
     ("settings", None),
 )
+#: Unlike curves differ in benchmark and settings by intent.
+_TRAITS_OF_UNLIKE = tuple(trait for trait in TRAITS if trait[0] not in ("benchmark", "settings"))
 
 
 def _split_by_traits(

@@ -9,6 +9,7 @@ import msgspec
 from fabricgauge.check.conclude import conclude
 from fabricgauge.check.import_logs import limit_contents
 from fabricgauge.compare.comparing import compare
+from fabricgauge.compare.matching import Unlike, is_named
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.logs.read_files import read_file
@@ -41,12 +42,20 @@ class Side(NamedTuple):
 
 
 def compare_operands(
-    a: str, b: str, root: Path, tolerance: float, only: str = "", thresholds: Thresholds = DEFAULTS
+    a: str,
+    b: str,
+    root: Path,
+    tolerance: float,
+    only: str = "",
+    thresholds: Thresholds = DEFAULTS,
+    unlike: Sequence[Unlike] = (),
 ) -> Comparison:
     """Compare B with A; ``only`` narrows both to patterns or benchmarks, separated by commas.
 
+    ``unlike`` narrows them to curves of these names, compared although they differ.
+
     Raises:
-        UsageError: an operand names nothing, or no curve matches ``only``.
+        UsageError: an operand names nothing, or no curve matches ``only`` or ``unlike``.
         CannotRun: a file has more tables than are read.
         StoreError: a run cannot be read.
     """
@@ -57,10 +66,28 @@ def compare_operands(
             operand_side._replace(curves=_matching(operand_side.curves, only))
             for operand_side in sides
         ]
+    if unlike:
+        sides = [
+            _narrow_to(operand_side, [names[place] for names in unlike])
+            for place, operand_side in enumerate(sides)
+        ]
     (operand_a, curves_a), (operand_b, curves_b) = (
         (with_doubts(operand_side), operand_side.curves) for operand_side in sides
     )
-    return compare(operand_a, curves_a, operand_b, curves_b, tolerance)
+    return compare(operand_a, curves_a, operand_b, curves_b, tolerance, unlike)
+
+
+def _narrow_to(operand_side: Side, names: Sequence[str]) -> Side:
+    """Return a side with the curves of these names; each name must have one."""
+    for name in names:
+        if not any(is_named(curve, name) for curve in operand_side.curves):
+            available = dict.fromkeys(curve.benchmark for curve in operand_side.curves)
+            raise UsageError(
+                f"{operand_side.operand.name} has no curve {name!r}; available:"
+                f" {', '.join(available) or 'nothing'}"
+            )
+    named = [curve for curve in operand_side.curves if any(is_named(curve, name) for name in names)]
+    return operand_side._replace(curves=tuple(named))
 
 
 def find_side(name: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
@@ -222,11 +249,5 @@ def _require_curves(curves: Sequence[SuiteCurve], only: str) -> None:
 
 
 def _matching(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
-    wanted_patterns = {pattern.strip().casefold() for pattern in only.split(",")} - {""}
-    return tuple(
-        curve
-        for curve in curves
-        if not wanted_patterns.isdisjoint(
-            ((curve.pattern or "").casefold(), curve.benchmark.casefold())
-        )
-    )
+    names = [name for word in only.split(",") if (name := word.strip())]
+    return tuple(curve for curve in curves if any(is_named(curve, name) for name in names))

@@ -1,11 +1,19 @@
 """Speed-up and efficiency from launches, block by block."""
 
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from fabricgauge.features.application.scale_values import ScaleLaunch, ScalePoint, ScaleRun
+from fabricgauge.features.application.scale import Application, find_metric, parse_metric
+from fabricgauge.features.application.scale_values import Metric, ScaleLaunch, ScalePoint, ScaleRun
 from fabricgauge.features.application.scaling import with_points
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -25,8 +33,8 @@ def launch(block: int, arm: int, wall_s: float, outcome: Outcome = Outcome.PASS)
     return ScaleLaunch(block, arm, nodes, "ok", "", wall_s, 0.1, 0, said if arm else ())
 
 
-def points(launches: list[ScaleLaunch], ppn: int = 1) -> tuple[ScalePoint, ...]:
-    run = ScaleRun(("app",), "net1", ppn, DESIGN, tuple(launches))
+def points(launches: list[ScaleLaunch], ppn: int = 1, **more: Any) -> tuple[ScalePoint, ...]:
+    run = ScaleRun(("app",), "net1", ppn, DESIGN, tuple(launches), **more)
     # What is kept is what was launched: it is read back as it was written.
     assert msgspec.json.decode(msgspec.json.encode(run), type=ScaleRun) == run
     return with_points(run).points
@@ -66,3 +74,63 @@ def test_what_broke_has_a_reason() -> None:
     assert four.outcome is Outcome.INCONCLUSIVE
     assert four.time == Skipped("rank 1 was killed")
     assert four.speedup == Skipped("rank 1 was killed")
+
+
+TOKENS = Metric("tokens/s", "throughput: ([0-9.,]+)")
+
+
+def with_metric(launch: ScaleLaunch, figure: float | Skipped) -> ScaleLaunch:
+    return msgspec.structs.replace(launch, metric=figure)
+
+
+def test_weak_scaling_is_the_time_of_the_fewest_nodes_over_the_time() -> None:
+    launches = [launch(0, arm, time_s) for arm, time_s in enumerate((8.0, 8.0, 10.0))]
+    _, two, four = points(launches, weak=True)
+    assert (value(two.speedup), value(two.efficiency)) == pytest.approx((2.0, 1.0))
+    assert (value(four.speedup), value(four.efficiency)) == pytest.approx((3.2, 0.8))
+
+
+def test_more_of_a_metric_is_better_and_its_time_plays_no_part() -> None:
+    launches = [
+        with_metric(launch(0, arm, 8.0), figure) for arm, figure in enumerate((100.0, 180.0, 300.0))
+    ]
+    _, two, four = points(launches, metric=TOKENS)
+    assert (value(two.speedup), value(two.efficiency)) == pytest.approx((1.8, 0.9))
+    assert (value(four.efficiency), value(four.time)) == pytest.approx((0.75, 8.0))
+    assert four.metric is not None and value(four.metric) == 300.0
+
+
+def test_a_launch_without_the_metric_has_a_reason() -> None:
+    missing = find_metric(TOKENS, ["step 1", "loss: 2.1"])
+    launches = [with_metric(launch(0, 0, 8.0), 100.0), with_metric(launch(0, 1, 4.0), missing)]
+    two = points(launches, metric=TOKENS)[1]
+    assert isinstance(missing, Skipped) and "tokens/s" in missing.reason
+    assert two.metric == two.speedup == missing
+    assert value(two.time) == 4.0
+
+
+@given(st.lists(st.floats(0.01, 1e9), min_size=1, max_size=5))
+def test_the_last_figure_of_the_output_counts(figures: list[float]) -> None:
+    lines = [
+        f"step {step} throughput: {figure:.2f} tokens/s" for step, figure in enumerate(figures)
+    ]
+    found = find_metric(TOKENS, lines)
+    expected = round(figures[-1], 2)
+    assert found == pytest.approx(expected, rel=1e-9) if expected else isinstance(found, Skipped)
+
+
+def test_thousands_may_have_commas() -> None:
+    assert find_metric(TOKENS, ["throughput: 12,345.5"]) == 12345.5
+    assert isinstance(find_metric(TOKENS, ["throughput: 0.0"]), Skipped)
+
+
+@pytest.mark.parametrize("text", ["tokens", "=([0-9]+)", "a=(b", "a=no group", "a=(x)(y)"])
+def test_a_metric_without_name_or_group_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_metric(text)
+
+
+def test_the_problem_grows_with_nodes_and_ranks() -> None:
+    mpi = Mpi("openmpi", "4.1", Path("mpicxx"), Path("mpiexec"))
+    app = Application(("app", "-n={ranks}", "x{nodes}y"), mpi, Path("lib"), ("c1",), 4, 1.0, True)
+    assert app.command_for(3) == ("app", "-n=12", "x3y")

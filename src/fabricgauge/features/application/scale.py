@@ -1,6 +1,8 @@
 """Run an application at several numbers of nodes in turns; prove its path each time."""
 
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,7 +20,13 @@ from fabricgauge.features.application.profile import (
 )
 from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.features.application.profiler import profile_library
-from fabricgauge.features.application.scale_values import SCALED, Scaled, ScaleLaunch, ScaleRun
+from fabricgauge.features.application.scale_values import (
+    SCALED,
+    Metric,
+    Scaled,
+    ScaleLaunch,
+    ScaleRun,
+)
 from fabricgauge.features.application.scaling import NODES, with_points
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
@@ -47,7 +55,8 @@ FACTOR_NAMES = ("bind", f"{ENVIRONMENT}NAME")
 class Application(msgspec.Struct, frozen=True):
     """The program to launch: its MPI, the library that records it, and its nodes.
 
-    ``silent_s`` bounds the time without a line of output.
+    ``silent_s`` bounds the time without a line of output. ``{nodes}`` and ``{ranks}`` in ``argv``
+    stand for the numbers of a launch. ``weak`` is true if the problem grows with the nodes.
     """
 
     argv: tuple[str, ...]
@@ -56,9 +65,57 @@ class Application(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     ppn: int
     silent_s: float
+    weak: bool = False
+    metric: Metric | None = None
+
+    def command_for(self, nodes: int) -> tuple[str, ...]:
+        """Return the program and its arguments for a number of nodes."""
+        numbers = {"{nodes}": str(nodes), "{ranks}": str(nodes * self.ppn)}
+        words = list(self.argv)
+        for name, number in numbers.items():
+            words = [word.replace(name, number) for word in words]
+        return tuple(words)
 
 
-def find_application(target: Target, argv: Sequence[str], silent_s: float) -> Application:
+def parse_metric(text: str) -> Metric:
+    """Parse ``NAME=EXPRESSION``; the expression has one group, the figure.
+
+    Raises:
+        UsageError: there is no name, or no expression with one group.
+    """
+    name, sign, pattern = text.partition("=")
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise UsageError(f"{pattern!r} is not a regular expression: {error}") from error
+    if not name.strip() or not sign or groups != 1:
+        raise UsageError(
+            f"{text!r} is not NAME=EXPRESSION with one group for the figure; write e.g."
+            " 'tokens/s=throughput: ([0-9.]+)'"
+        )
+    return Metric(name.strip(), pattern)
+
+
+def find_metric(metric: Metric, lines: Iterable[str]) -> float | Skipped:
+    """Return the last figure that the output has; it is positive and finite."""
+    expression, figure = re.compile(metric.pattern), ""
+    for line in lines:
+        for match in expression.finditer(line):
+            figure = match[1] or ""
+    try:
+        value = float(figure.replace(",", ""))
+    except ValueError:
+        value = math.nan
+    if 0.0 < value < math.inf:
+        return value
+    why = f"the output has {figure!r}, no positive number," if figure else "the output has nothing"
+    return Skipped(f"{why} for {metric.name} ({metric.pattern})")
+
+
+def find_application(
+    target: Target, argv: Sequence[str], silent_s: float, weak: bool = False,
+    metric: Metric | None = None,
+) -> Application:  # fmt: skip
     """Find the MPI and the library of an application.
 
     Raises:
@@ -69,8 +126,18 @@ def find_application(target: Target, argv: Sequence[str], silent_s: float) -> Ap
         raise UsageError(f"scale starts the ranks itself: remove {argv[0]} and its options")
     mpi = mpi_of_command(argv, target.request.mpi)
     target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}")
-    nodes = target.access.nodes
-    return Application(tuple(argv), mpi, profile_library(mpi), nodes, target.request.ppn, silent_s)
+    nodes, library = target.access.nodes, profile_library(mpi)
+    ppn = target.request.ppn
+    if (
+        weak
+        and metric is None
+        and not any(name in word for word in argv for name in ("{nodes}", "{ranks}"))
+    ):
+        raise UsageError(
+            "--weak: write {nodes} or {ranks} in an argument of the program, so that its problem"
+            " grows with them, or read its own figure with --metric"
+        )
+    return Application(tuple(argv), mpi, library, nodes, ppn, silent_s, weak, metric)
 
 
 def parse_node_counts(text: str) -> tuple[int, ...]:
@@ -140,7 +207,8 @@ def run_scaling(
         network_name = network.network or "MPI's own choice"
         complete = len(launches) == sum(map(len, scale_design.order))
         run = ScaleRun(
-            app.argv, network_name, app.ppn, scale_design, tuple(launches), _notes(fabric), complete
+            app.argv, network_name, app.ppn, scale_design, tuple(launches), _notes(fabric),
+            complete, app.weak, app.metric,
         )  # fmt: skip
         directory.write(SCALED, run)
     return with_points(run), interrupted
@@ -217,7 +285,10 @@ def _make_launch(
         program=launch.program,
     )  # fmt: skip
     verdicts = _verdicts(own_launch, launch, target, fabric, directory) if len(used) > 1 else ()
-    return _result(block, arm, ranks, ended, profile, verdicts)
+    result = _result(block, arm, ranks, ended, profile, verdicts)
+    if app.metric is None:
+        return result
+    return msgspec.structs.replace(result, metric=find_metric(app.metric, lines))
 
 
 def _result(
@@ -253,7 +324,8 @@ def _command(
     ]
     record = (f"LD_PRELOAD={app.library}", f"{FOLDER_VARIABLE}={profile_folder}")
     interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
-    program = with_placement(("env", *record, *variables, *app.argv), interfaces)
+    application = app.command_for(len(dict.fromkeys(launch.nodes)))
+    program = with_placement(("env", *record, *variables, *application), interfaces)
     access = msgspec.structs.replace(target.access, bind=levels.get("bind", ""))
     return SuiteLaunch(start_command(app.mpi, launch, access, program))
 

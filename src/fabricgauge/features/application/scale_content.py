@@ -7,7 +7,7 @@ from fabricgauge.features.application.scale_values import Scaled, ScalePoint
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.model.words.figures import duration, half_width, percent, ratio
+from fabricgauge.model.words.figures import digits, duration, half_width, percent, ratio
 from fabricgauge.model.words.sentences import command, counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content.verdicts import TONES
@@ -23,6 +23,11 @@ HOW = (
     " which the number of nodes grew. An interval goes from the least block to the largest."
     " Placement and path are proved around each launch, as in check."
 )
+HOW_WEAK = (
+    " The problem grows with the nodes: speed-up is of the work per time, and efficiency is the"
+    " time on the fewest nodes divided by the time."
+)
+HOW_METRIC = " Speed-up and efficiency are those of {}, which the program prints; more is better."
 
 #: Meaning of the word: it judges the launches, never the program's scaling.
 MEANING = {
@@ -37,7 +42,7 @@ MEANING = {
 COLUMNS = (
     "setting", "nodes", "ranks", "outcome", "time_s", "time_low_s", "time_high_s", "speedup",
     "speedup_low", "speedup_high", "efficiency", "efficiency_low", "efficiency_high", "mpi_share",
-    "launches", "confidence",
+    "launches", "confidence", "metric", "metric_low", "metric_high",
 )  # fmt: skip
 
 
@@ -48,7 +53,10 @@ def overall(scaled: Scaled) -> Outcome:
     outcomes = [point.outcome for point in scaled.points]
     if Outcome.INVALID in outcomes:
         return Outcome.INVALID
-    complete = scaled.complete and all(isinstance(point.time, Estimate) for point in scaled.points)
+    complete = scaled.complete and all(
+        isinstance(point.time, Estimate) and not isinstance(point.metric, Skipped)
+        for point in scaled.points
+    )
     if complete and all(outcome in _FINE for outcome in outcomes):
         return Outcome.PASS
     return Outcome.INCONCLUSIVE
@@ -56,7 +64,7 @@ def overall(scaled: Scaled) -> Outcome:
 
 def data(scaled: Scaled, _setting: Setting) -> dict[str, object]:
     outcome, sentence = overall(scaled), headline(scaled)
-    return versioned("scale", "1.0", overall=outcome, headline=sentence, scale=scaled)
+    return versioned("scale", "1.1", overall=outcome, headline=sentence, scale=scaled)
 
 
 def records(scaled: Scaled, _setting: Setting) -> Records:
@@ -67,6 +75,7 @@ def records(scaled: Scaled, _setting: Setting) -> Records:
             *_ends(point.speedup), *_ends(point.efficiency), _ends(point.mpi_share)[0],
             *((point.time.launches, point.time.confidence) if isinstance(point.time, Estimate)
               else (0, None)),
+            *((None, None, None) if point.metric is None else _ends(point.metric)),
         )
         for point in scaled.points
     )  # fmt: skip
@@ -99,7 +108,9 @@ def headline(scaled: Scaled) -> str:
         if isinstance(point.speedup, Estimate) and isinstance(point.efficiency, Estimate)
     )
     fewest = scaled.design.factors[-1].levels[0]
-    return f"{name} on {counted(largest, 'node')} against {fewest}: {speedups}"
+    subject = f"{name}, {scaled.metric.name}," if scaled.metric else name
+    weak = ", weak scaling" if scaled.weak else ""
+    return f"{subject} on {counted(largest, 'node')} against {fewest}{weak}: {speedups}"
 
 
 def _setting_of(scaled: Scaled, point: ScalePoint) -> str:
@@ -132,7 +143,9 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     rows = tuple(
         (
             *((_setting_of(scaled, point),) if varied else ()), str(point.nodes), str(point.ranks),
-            *_figure_cells(point.time, duration), *_figure_cells(point.speedup, ratio),
+            *_figure_cells(point.time, duration),
+            *(() if point.metric is None else _figure_cells(point.metric, digits)),
+            *_figure_cells(point.speedup, ratio),
             *_figure_cells(point.efficiency, percent),
             _figure_cells(point.mpi_share, percent)[0],
             doc.Cell(point.outcome.value, tone=TONES[point.outcome], hint=point.summary),
@@ -141,8 +154,9 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     )  # fmt: skip
     columns = (
         *(doc.heads(varied[0] if len(varied) == 1 else "setting") if varied else ()),
-        *doc.heads(">nodes", ">ranks", ">time", ">±", ">speed-up", ">±", ">efficiency", ">±",
-                   ">in MPI", "path"),
+        *doc.heads(">nodes", ">ranks", ">time", ">±"),
+        *(doc.heads(f">{scaled.metric.name}", ">±") if scaled.metric else ()),
+        *doc.heads(">speed-up", ">±", ">efficiency", ">±", ">in MPI", "path"),
     )  # fmt: skip
     yield doc.Section("points", "Time and speed-up", (doc.Table(columns, rows), *_plots(scaled)))
     sentences = dict.fromkeys(
@@ -156,7 +170,9 @@ def _sections(scaled: Scaled) -> Iterator[doc.Section]:
     )  # fmt: skip
     blocks = (doc.Items(tuple(sentences)), doc.Items(tuple(lines)[:24]))
     yield doc.Section("path", "Nodes and network of the launches", blocks)
-    yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+    how = HOW + (HOW_METRIC.format(scaled.metric.name) if scaled.metric else "")
+    how += HOW_WEAK if scaled.weak and not scaled.metric else ""
+    yield doc.Section("how", "How to read this", (doc.Paragraph(how, kind="soft"),))
 
 
 def _figure_cells(figure: Estimate | Skipped, words: Callable[[float], str]) -> tuple[str, str]:

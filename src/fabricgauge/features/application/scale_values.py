@@ -16,7 +16,8 @@ class ScaleLaunch(msgspec.Struct, frozen=True):
 
     ``arm`` is its index in the design. ``wall_s`` is the slowest rank's time between MPI_Init and
     MPI_Finalize, or the reason why there is none. ``left_node_bytes`` are the least bytes that must
-    have crossed the network according to the profile.
+    have crossed the network according to the profile. ``metric`` is the application's own figure,
+    the reason why there is none, or None if no metric was asked for.
     """
 
     block: int
@@ -28,6 +29,7 @@ class ScaleLaunch(msgspec.Struct, frozen=True):
     mpi_share: float | Skipped
     left_node_bytes: int = 0
     verdicts: tuple[Verdict, ...] = ()
+    metric: float | Skipped | None = None
 
     @property
     def invalid(self) -> bool:
@@ -38,7 +40,9 @@ class ScalePoint(msgspec.Struct, frozen=True):
     """One number of nodes under one setting, over all blocks.
 
     ``speedup`` is relative to the fewest nodes of the same setting, block by block; ``efficiency``
-    is the speedup divided by the growth of the number of nodes. ``outcome`` is the worst of its
+    is the speedup divided by the growth of the number of nodes. If the problem grows with the
+    nodes, a launch did as much more work: ``speedup`` is of the work per time. With a metric it is
+    of the metric. ``outcome`` is the worst of its
     launches' placement and path. Intervals reach from the least to the largest of the blocks, with
     the confidence of these order statistics for the median.
     """
@@ -52,12 +56,23 @@ class ScalePoint(msgspec.Struct, frozen=True):
     speedup: Estimate | Skipped
     efficiency: Estimate | Skipped
     mpi_share: Estimate | Skipped
+    metric: Estimate | Skipped | None = None
+
+
+class Metric(msgspec.Struct, frozen=True):
+    """A figure that the application prints; more is better.
+
+    The last text that ``pattern`` matches counts, its first group is the figure.
+    """
+
+    name: str
+    pattern: str
 
 
 class ScaleRun(msgspec.Struct, frozen=True):
     """All launches. The design's ``factors`` are the varied settings, then the number of nodes.
 
-    ``ppn`` is the number of ranks on a node.
+    ``ppn`` is the number of ranks on a node. ``weak`` is true if the problem grows with the nodes.
     """
 
     program: tuple[str, ...]
@@ -67,6 +82,8 @@ class ScaleRun(msgspec.Struct, frozen=True):
     launches: tuple[ScaleLaunch, ...]
     notes: tuple[str, ...] = ()
     complete: bool = True
+    weak: bool = False
+    metric: Metric | None = None
 
 
 class Scaled(ScaleRun, frozen=True, kw_only=True):

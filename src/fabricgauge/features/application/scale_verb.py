@@ -39,6 +39,15 @@ from fabricgauge.store.run_directory import RunDirectory
               " repeated.")  # fmt: skip
 @click.option("--launches", type=click.IntRange(1, 1000), default=5, show_default=True,
               metavar="N", help="Launches for each setting and number of nodes.")  # fmt: skip
+@click.option("--weak", is_flag=True,
+              help="The problem grows with the nodes, by {nodes} or {ranks} in an argument of APP:"
+              " efficiency is the time on the fewest nodes divided by the time.")  # fmt: skip
+@click.option("--metric", metavar="NAME=EXPRESSION",
+              type=Parsed("metric",
+                          lazy_function("features.application.scale", "parse_metric")),
+              help="Compare a figure that APP prints, more is better, instead of its time: the last"
+              " match of the regular expression counts, e.g."
+              " 'tokens/s=throughput: ([0-9.]+)'.")  # fmt: skip
 @cli_options.seed_option
 @click.option("--silent", type=Parsed("time", parse_seconds), default="10m", metavar="TIME",
               show_default=True,
@@ -58,7 +67,7 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     APP is the program with its arguments, without mpirun. Starts it on 1, 2, 4, … nodes in turns,
     with one rank or --ppn ranks on each node. Reads the counters of the interfaces before and after
     each launch and compares them with the bytes that the application sent: a launch that used
-    another network is INVALID.
+    another network is INVALID. {nodes} and {ranks} in APP stand for the numbers of a launch.
 
     Exit status: 0 if each launch is valid and has a time, 3 if not.
     """
@@ -79,7 +88,9 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
         design = app.make_scale_design(
             options["vary"], options["at"], nodes, options["launches"], options["seed"]
         )
-        application = app.find_application(target, command, options["silent"])
+        application = app.find_application(
+            target, command, options["silent"], options["weak"], options["metric"]
+        )
         directory = RunDirectory.create(options["output"] or settings.run_root())
         with run_lock(directory):
             scaling, interrupted = app.run_scaling(design, target, directory, application)

@@ -8,7 +8,6 @@ from fabricgauge.features.application.scale_values import Scaled, ScaleLaunch, S
 from fabricgauge.judge.stats.repeats import combine_estimates
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome
 
 #: The design's factor with the number of nodes of an arm: always the last.
@@ -24,38 +23,47 @@ def with_points(run: ScaleRun) -> Scaled:
     An invalid launch gives no figure: its point has a reason instead, as has a point whose
     reference has no figure.
     """
-    points = (
-        _scale_point(run.design, arm, run.launches, run.ppn) for arm in range(len(run.design.arms))
-    )
+    points = (_scale_point(run, arm) for arm in range(len(run.design.arms)))
     return Scaled(**msgspec.structs.asdict(run), points=tuple(points))
 
 
-def _scale_point(design: Design, arm: int, launches: Sequence[ScaleLaunch], ppn: int) -> ScalePoint:
+def _scale_point(run: ScaleRun, arm: int) -> ScalePoint:
+    design, launches = run.design, run.launches
     *levels, count = design.arms[arm]
     nodes, fewest = int(count), design.factors[-1].levels[0]
     base = design.arms.index((*levels, fewest))
     arm_launches = [launch for launch in launches if launch.arm == arm]
-    times, base_times = _times_by_block(launches, arm), _times_by_block(launches, base)
-    common_blocks = sorted(times.keys() & base_times.keys())
+    times = _times_by_block(launches, arm)
+    share = nodes / int(fewest)
+    if run.metric:
+        rates, base_rates = _metrics_by_block(launches, arm), _metrics_by_block(launches, base)
+    else:
+        grown = share if run.weak else 1.0
+        rates = {block: grown / time for block, time in times.items()}
+        base_times = _times_by_block(launches, base)
+        base_rates = {block: 1.0 / time for block, time in base_times.items()}
+    common_blocks = sorted(rates.keys() & base_rates.keys())
     outcome, summary = _outcome(arm_launches, nodes)
 
     def estimate(figures: Sequence[float]) -> Estimate | Skipped:
         if not figures:
-            return Skipped(summary or "no launch came to its end")
+            reasons = (launch.metric for launch in arm_launches)
+            missing = (reason.reason for reason in reasons if isinstance(reason, Skipped))
+            return Skipped(next(missing, "") or summary or "no launch came to its end")
         return combine_estimates(
             [Estimate(figure, figure, figure, 0.0, 1, 1) for figure in figures]
         )
 
-    share = nodes / int(fewest)
-    speedups = [base_times[block] / times[block] for block in common_blocks]
+    speedups = [rates[block] / base_rates[block] for block in common_blocks]
     shares = [
         launch.mpi_share
         for launch in arm_launches
         if isinstance(launch.mpi_share, float) and not launch.invalid
     ]
     return ScalePoint(
-        tuple(levels), nodes, nodes * ppn, outcome, summary, estimate(list(times.values())),
+        tuple(levels), nodes, nodes * run.ppn, outcome, summary, estimate(list(times.values())),
         estimate(speedups), estimate([speedup / share for speedup in speedups]), estimate(shares),
+        estimate(list(rates.values())) if run.metric else None,
     )  # fmt: skip
 
 
@@ -65,6 +73,16 @@ def _times_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, floa
         launch.block: launch.wall_s
         for launch in launches
         if launch.arm == arm and isinstance(launch.wall_s, float) and not launch.invalid
+    }
+
+
+def _metrics_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
+    """Return the application's own figures of valid, finished launches by block."""
+    return {
+        launch.block: launch.metric
+        for launch in launches
+        if launch.arm == arm and isinstance(launch.metric, float) and launch.status == "ok"
+        if not launch.invalid
     }
 
 
