@@ -30,6 +30,8 @@ class Checked:
     def __init__(self, done: subprocess.CompletedProcess[str], root: Path) -> None:
         self.status = done.returncode
         self.text = done.stdout + done.stderr
+        #: The same without the line breaks of the terminal, which depend on the length of paths.
+        self.prose = " ".join(self.text.split())
         runs = sorted(root.glob("2*"), key=lambda path: path.stat().st_mtime)
         assert runs, f"no run directory; it said: {self.text}"
         self.path = runs[-1]

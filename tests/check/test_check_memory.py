@@ -39,7 +39,7 @@ def test_report_and_records_tell_where_the_buffers_lay(
     assert checked.outcomes("path") == {"PASS"}, checked.text
     assert checked.outcomes("data") == {"PASS"}
     where = "buffers in cuda memory at the origin, in host memory at the target"
-    assert f"Measured: net1; {where}; medians" in " ".join(checked.text.split()), checked.text
+    assert f"Measured: net1; {where}; medians" in checked.prose, checked.text
     lines = (checked.path / "results.jsonl").read_text().splitlines()
     records = [json.loads(line)["record"] for line in lines]
     found = [one for one in records if one["record"] == "case"]
@@ -115,7 +115,7 @@ def test_a_missing_driver_is_told_of_with_its_node(lab: Callable[..., str], tmp_
         "--patterns", "latency",
     )  # fmt: skip
     assert checked.status not in (0, 1)
-    assert "no libcuda.so.1 on c1: there is no NVIDIA driver" in checked.text
+    assert "no libcuda.so.1 on c1: there is no NVIDIA driver" in checked.prose
 
 
 @pytest.mark.parametrize(

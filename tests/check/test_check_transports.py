@@ -86,4 +86,4 @@ def test_a_provider_that_is_not_there_is_named_with_the_documented_status(
         "--patterns", "latency",
     )  # fmt: skip
     assert checked.status != 0
-    assert "has no provider nosuch at eth0 on this node" in checked.text
+    assert "has no provider nosuch at eth0 on this node" in checked.prose

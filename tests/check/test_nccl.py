@@ -127,8 +127,8 @@ def test_a_slow_node_among_four_is_measured_again_and_named(
     assert named(checked) == {"net1, c3, in both directions"}
     assert "again when measured alone" in checked.words("outliers")
     # The pairs' tables are in the matrices: of an all-reduce there are six curves.
-    assert "Measured by other suites: 6 curves" in checked.text
-    assert "All pairs of 4 nodes" in checked.text
+    assert "Measured by other suites: 6 curves" in checked.prose
+    assert "All pairs of 4 nodes" in checked.prose
 
 
 def spans(path: Path) -> list[tuple[float, float]]:

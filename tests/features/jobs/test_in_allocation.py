@@ -52,14 +52,14 @@ def test_the_nodes_of_the_allocation_are_all_that_is_measured(
 ) -> None:
     words = ("--patterns", "all_pairs_latency", "--sizes", "8")
     checked = check(slurm, tmp_path, *words, nodes=3)
-    assert "3 nodes" in checked.text
+    assert "3 nodes" in checked.prose
     assert checked.outcomes("placement") == {"PASS"}, checked.text
 
 
 def test_ranks_of_srun_keep_the_order_that_was_asked_for(slurm: LabState, tmp_path: Path) -> None:
     checked = check(slurm, tmp_path, "--launcher", "srun", "--place", "c2,c1", *SHORT)
     assert checked.outcomes("placement") == {"PASS"}, checked.text
-    assert "c2 → c1" in checked.text
+    assert "c2 → c1" in checked.prose
 
 
 def test_an_order_that_the_launcher_would_not_keep_is_refused(

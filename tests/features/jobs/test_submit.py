@@ -151,12 +151,10 @@ def test_buffers_of_a_job_lie_where_it_was_said(slurm: LabState, tmp_path: Path)
     )  # fmt: skip
     checked = Checked(done, tmp_path)
     assert checked.outcomes("placement") == {"PASS"}, checked.text
-    assert "Copies between GPU and host" in checked.text
+    assert "Copies between GPU and host" in checked.prose
     plan = json.loads((checked.path / "plan.json").read_text())
     assert (plan["memory"], plan["device"]) == ("cuda,host", 1)
-    assert "buffers in cuda memory at the origin, in host memory at the target" in " ".join(
-        checked.text.split()
-    )
+    assert "buffers in cuda memory at the origin, in host memory at the target" in checked.prose
 
 
 @pytest.mark.slow
@@ -178,7 +176,7 @@ def test_a_cancelled_job_is_told_kept_and_resumed(slurm: LabState, tmp_path: Pat
     on(slurm, "head", "scancel", job)
     checked = Checked(on_head(slurm, "collect", str(run)), tmp_path)
     assert "cancelled" in checked.text
-    assert "submit --resume" in checked.text
+    assert "submit --resume" in checked.prose
     assert checked.status == 3
     until_nothing_is_left(slurm, tmp_path)
     before = (checked.path / "results.jsonl").read_text()
@@ -334,7 +332,7 @@ def test_a_node_that_dies_leaves_what_was_measured(tmp_path: Path) -> None:
         on(state, "head", "scancel", job)
         checked = Checked(on_head(state, "collect", str(run)), tmp_path)
         assert "latency/8/0>1" in (checked.path / "results.jsonl").read_text(), checked.text
-        assert "submit --resume" in checked.text
+        assert "submit --resume" in checked.prose
         until_nothing_is_left(state, tmp_path)
 
 
