@@ -18,6 +18,7 @@ from gpu_proof.curves import (
     ratios,
     read_copies,
     read_engine,
+    read_osu,
     read_pingpong,
 )
 from gpu_proof.nccl_code import keep_architectures
@@ -28,6 +29,7 @@ from gpu_proof.steps import (
     STEPS,
     be_refused,
     check_with_gauge,
+    measure,
     meet_failures,
     read_by_gauge,
 )
@@ -166,6 +168,54 @@ def test_figures_of_the_engine_and_of_the_ping_pong_are_compared() -> None:
     assert read_copies("# GPU\n8 1.5 2.5\nbroken\n") == {8: (1.5, 2.5)}
 
 
+OSU_LATENCY = """
+# OSU MPI-CUDA Latency Test v7.4
+# Datatype: MPI_CHAR.
+# Size       Avg Latency(us)
+0                       2.00
+8                       4.00
+1000                nan
+"""
+
+
+def test_a_table_of_osu_is_read() -> None:
+    assert read_osu(OSU_LATENCY, "latency") == {("latency", 0): 2.0, ("latency", 8): 4.0}
+    assert read_osu("", "bandwidth") == {}
+
+
+@pytest.mark.parametrize(
+    ("packed_osu", "factor", "osu_status", "expected"),
+    [(True, 1.0, 0, "done"), (True, 2.0, 0, "failed"), (True, 1.0, 1, "failed"),
+     (False, 1.0, 0, "done")],
+)  # fmt: skip
+def test_osu_is_the_third_measurement_if_it_was_packed(
+    tmp_path: Path, packed_osu: bool, factor: float, osu_status: int, expected: str
+) -> None:
+    started = []
+
+    def answer(name: str, argv: list[str]) -> tuple[int, str, str]:
+        program = name.split("-")[0]
+        started.append(program)
+        if program == "pingpong":
+            return 0, f"0 {2 * factor} 0 1 same\n8 {4 * factor} 1.0 16 same\n", ""
+        if program == "engine":
+            times = ((0, 2e-6), (8, 4e-6))
+            lines = [case("latency", size, 1, seconds * factor) for size, seconds in times]
+            return 0, "\n".join(lines), ""
+        assert argv[-4:] == ["-d", "cuda", "D", "D"]
+        return osu_status, OSU_LATENCY, ""
+
+    bench = answered(tmp_path, answer, rehearsal=False)
+    bench.items = {"osu": tmp_path} if packed_osu else {}
+    result = measure("cuda", 2)(bench)
+    words = "\n".join([result.sentence, *result.lines])
+    assert result.status == expected
+    if packed_osu:
+        assert started[:5] == ["pingpong", "engine", "osu", "osu", "osu"]
+    else:
+        assert "osu" not in started and "pack --osu PATH" in words
+
+
 Answer = Callable[[str, list[str]], tuple[int, str, str]]
 
 
@@ -187,6 +237,7 @@ def answered(tmp_path: Path, answer: Answer, rehearsal: bool = True) -> Bench:
 SAID = {
     "failure-hidden": "n1 has no NVIDIA device that its driver shows to this process",
     "failure-number": "n1 has no NVIDIA device 63: its driver shows 1, numbered from 0",
+    "failure-taken": "H100 (device 0) of n1 is busy: another process has it to itself",
     "failure-driver": "no libcuda.so.1 on n1: install the driver (file too short)",
     "failure-memory": "H100 (device 0) of n1 is out of memory: 16777216 B were asked for",
 }
@@ -204,7 +255,7 @@ def test_each_failure_needs_the_engine_s_own_sentence(
 
     result = meet_failures(answered(tmp_path, answer))
     assert result.status == ("failed" if silent else "done")
-    assert result.sentence.startswith("3 of 4" if silent else "4 of 4")
+    assert result.sentence.startswith("4 of 5" if silent else "5 of 5")
 
 
 @pytest.mark.parametrize("holds", [True, False])

