@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -168,3 +169,29 @@ def test_what_is_appended_quickly_after_a_torn_line_begins_a_line(run: Path) -> 
     file.append(b"d\n")
     file.close()
     assert (run / "lines").read_bytes() == b"a\nb\nc\nd\n"
+
+
+def test_programs_that_claim_a_numbered_folder_at_once_get_different_ones(tmp_path: Path) -> None:
+    parent = tmp_path / "jobs"
+    assert writing.next_folder(parent, "{:04}") == parent / "0001"
+    with ThreadPoolExecutor(8) as pool:
+        claimed = list(pool.map(lambda _: writing.claim_folder(parent, "{:04}"), range(32)))
+    assert sorted(path.name for path in claimed) == [f"{number:04}" for number in range(1, 33)]
+    (parent / "0002").rmdir()
+    (parent / "0002").symlink_to(tmp_path / "nowhere")
+    assert writing.claim_folder(parent, "{:04}").name == "0033"
+
+
+def test_a_folder_that_another_program_took_meanwhile_is_not_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true_next = writing.next_folder
+
+    def late(parent: Path, form: str) -> Path:
+        path = true_next(parent, form)
+        if path.name == "job-1":
+            path.mkdir()
+        return path
+
+    monkeypatch.setattr(writing, "next_folder", late)
+    assert writing.claim_folder(tmp_path, "job-{}").name == "job-2"

@@ -40,6 +40,7 @@ HANDED_ON = (
 )  # fmt: skip
 #: The folder below the runs' root with the scripts and outputs of such jobs.
 JOBS = "check-jobs"
+FOLDER_FORM = "{:04}"
 #: The root of the runs of one such job, in its folder: a check beside it does not write there.
 OWN_ROOT = "runs"
 
@@ -87,16 +88,20 @@ def submit_check(
     Raises:
         CannotRun: Slurm did not take the job, or its check left no run.
     """
-    folder = root / JOBS / (f"{len(list((root / JOBS).glob('*'))) + 1:04}")
-    runs = folder / OWN_ROOT
-    argv = check_words(request, campaign, runs)
-    script = script_of(argv, folder)
-    options = build_options(job, MINUTES, folder)
+
+    def files_of(folder: Path) -> tuple[str, tuple[str, ...]]:
+        argv = check_words(request, campaign, folder / OWN_ROOT)
+        return script_of(argv, folder), build_options(job, MINUTES, folder)
+
+    folder = writing.next_folder(root / JOBS, FOLDER_FORM)
+    script, options = files_of(folder)  # before anything is made: it may refuse the request
     if submission.dry_run:
         command = shlex.join(("sbatch", *options, str(folder / "job.sh")))
         click.echo(f"# {command}\n{script}", nl=False)
         return 0
-    folder.mkdir(parents=True, exist_ok=False)
+    folder = writing.claim_folder(root / JOBS, FOLDER_FORM)
+    script, options = files_of(folder)
+    runs = folder / OWN_ROOT
     writing.write_whole(folder / "job.sh", script.encode(), root)
     submitted = slurm.submit(options, folder / "job.sh")
     click.echo(f"job {submitted.number} was submitted; its output is in {folder}", err=True)

@@ -96,8 +96,10 @@ class JobWriter(msgspec.Struct, frozen=True):
 
     def write(self, plan: Plan, launches: tuple[PlannedLaunch, ...]) -> JobFiles:
         """Write a job that makes ``launches`` of the plan to the run directory."""
-        folder = f"job-{1 + sum(1 for _ in self.directory.path.glob('job-*'))}"
-        place = self.directory.path / folder
+        run_folder = self.directory.path
+        with writing.storing(run_folder):
+            place = writing.claim_folder(run_folder, "job-{}")
+        folder = place.name
         subnets_known = not any(map(is_repeated, launches))
         starts = tuple(self._start(folder, plan, launch, subnets_known) for launch in launches)
         files = {f"cases-{launch.number}.txt": case_lines(launch.cases) for launch in launches}
@@ -111,9 +113,8 @@ class JobWriter(msgspec.Struct, frozen=True):
             self._connection_options(launches), self._families(), carried,
         ))  # fmt: skip
         with writing.storing(place):
-            place.mkdir(writing.FOLDER_MODE)
             for name, content in {**files, "job.sh": script}.items():
-                writing.write_whole(place / name, content.encode(), self.directory.path)
+                writing.write_whole(place / name, content.encode(), run_folder)
         job = BatchJob(
             "", folder, now_utc(), launches, plan.profile, plan.stopping, plan.check_data,
             memory=plan.memory, device=plan.device,

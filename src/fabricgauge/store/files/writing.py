@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from io import FileIO
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -188,6 +189,26 @@ def make_folder(path: Path, within: Path | None = None) -> None:
     else:
         with folder(path, within, make=True):
             pass
+
+
+def next_folder(parent: Path, form: str) -> Path:
+    """Return the first path like ``job-{}`` that does not exist, numbered from 1."""
+    numbered = (parent / form.format(number) for number in count(1))
+    return next(path for path in numbered if not os.path.lexists(path))
+
+
+def claim_folder(parent: Path, form: str) -> Path:
+    """Make the next numbered folder; two programs at once get two.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    make_folder(parent)
+    while True:
+        path = next_folder(parent, form)
+        with suppress(FileExistsError):
+            path.mkdir(FOLDER_MODE)
+            return path
 
 
 @contextmanager
