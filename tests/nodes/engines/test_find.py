@@ -49,6 +49,18 @@ def test_launcher_has_the_suffix_of_its_wrapper(tmp_path: Path) -> None:
     assert find.describe_mpi(wrapper).mpiexec == launcher
 
 
+def test_a_launcher_has_the_wrapper_of_its_own_mpi(tmp_path: Path) -> None:
+    launcher = make_program(tmp_path / "mpiexec.mpich")
+    launcher.write_text("#!/bin/sh\necho 'HYDRA build details:'; echo '    Version: 4.0.2'\n")
+    for name in ("mpicxx", "mpicxx.openmpi"):  # the alternative may be Open MPI's
+        make_program(tmp_path / name)
+    own = make_program(tmp_path / "mpicxx.mpich")
+    mpi = find.describe_launcher(launcher)
+    assert (mpi.kind, mpi.version, mpi.mpicxx) == ("mpich", "4.0.2", own)
+    own.unlink()
+    assert find.describe_launcher(launcher).mpicxx == tmp_path / "mpicxx"
+
+
 def test_describe_fails_when_the_wrapper_is_a_plain_compiler(tmp_path: Path) -> None:
     compiler = make_wrapper(tmp_path, "g++", "-v", "gcc version 12.2.0")
     with pytest.raises(CannotRun, match=r"is not the C\+\+ compiler wrapper"):

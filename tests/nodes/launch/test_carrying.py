@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 
@@ -152,6 +153,46 @@ def test_nodes_with_a_shared_folder_do_not_write_to_one_file(
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
+def put_and_link(tmp_path: Path, library: Path, *sonames: str) -> Path:
+    """Put an archive as a job's step does; return the folder of the MPI's library in it."""
+    archive = tmp_path / "programs.tar.gz"
+    with tarfile.open(archive, "w:gz"):
+        pass
+    digest, base = hashlib.sha256(archive.read_bytes()).hexdigest(), tmp_path / "base"
+    words = ("put_and_link", digest, str(base), "carried", "run-1", str(tmp_path / "work"))
+    with archive.open("rb") as content:
+        done = subprocess.run(
+            ["sh", "-c", script(), "sh", *words, str(library), *sonames],
+            stdin=content, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+    assert f"linked {library}" in done.stdout, done.stdout
+    return base / digest[:DIGITS] / "lib"
+
+
+def test_the_mpi_s_library_finds_what_lies_beside_it(tmp_path: Path) -> None:
+    folder = tmp_path / "mpi"
+    (folder / "mpich").mkdir(parents=True)
+    (folder / "libnamed.so.12").write_bytes(b"MPICH Version: 5.0")
+    linked = put_and_link(tmp_path, folder / "libnamed.so.12", "libnamed.so.12")
+    assert linked.is_symlink() and (linked / "mpich").is_dir()  # its $ORIGIN/mpich
+
+
+def test_a_library_of_another_name_gets_the_wanted_one(tmp_path: Path) -> None:
+    (tmp_path / "mpi").mkdir()
+    other = tmp_path / "mpi" / "libother.so.12"
+    other.write_bytes(b"MPICH Version: 4.0")
+    linked = put_and_link(tmp_path, other, "libnamed.so.12", "libother.so.12")
+    assert [path.name for path in linked.iterdir()] == ["libnamed.so.12"]
+    (tmp_path / "mpi" / "libnamed.so.12").write_bytes(b"MPICH Version: 5.0")
+    alike = put_and_link(tmp_path, tmp_path / "mpi" / "libnamed.so.12", "libnamed.so.12")
+    assert alike == linked and alike.is_symlink()
+    put_and_link(tmp_path, other, "libnamed.so.13", "libother.so.12")
+    assert [path.name for path in linked.iterdir()] == ["libnamed.so.13"]
+    assert sorted(path.name for path in other.parent.iterdir()) == [
+        "libnamed.so.12", "libother.so.12",
+    ]  # fmt: skip
+
+
 def test_shellcheck_finds_nothing_in_the_nodes_script() -> None:
     done = subprocess.run(
         ["shellcheck", "--shell=sh", "--exclude=SC2317", "-"], input=script(), capture_output=True,

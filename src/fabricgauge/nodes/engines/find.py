@@ -136,7 +136,7 @@ def describe_launcher(mpiexec: Path) -> Mpi:
         if match := sign.search(completed.stdout + completed.stderr):
             home = launcher.resolve().parent.parent
             env = intel_variables(home) if kind == "intelmpi" else {}
-            return Mpi(kind, match[1], launcher.parent / "mpicxx", launcher, env=env)
+            return Mpi(kind, match[1], _wrapper_beside(launcher, kind), launcher, env=env)
     raise CannotRun(
         f"{launcher} is not the launcher of MPICH, Open MPI or Intel MPI; name the mpiexec of one"
         " of these"
@@ -190,6 +190,12 @@ def _find_launcher(wrapper: Path, kind: MpiKind) -> Path:
         f"{wrapper} is {kind}, but its folder has no launcher "
         f"({' or '.join(LAUNCHERS[kind]).format(suffix=suffix)}); install the MPI's run-time part"
     )
+
+
+def _wrapper_beside(launcher: Path, kind: MpiKind) -> Path:
+    """Return the launcher's compiler wrapper; Debian's without suffix may be another MPI's."""
+    named = launcher.parent / f"mpicxx.{kind}"
+    return named if named.exists() else launcher.parent / "mpicxx"
 
 
 def _suffix(wrapper: Path) -> str:

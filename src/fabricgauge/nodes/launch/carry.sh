@@ -121,8 +121,9 @@ put() {
     printf 'have %s\n' "$folder/$name"
 }
 
-# put_and_link SHA256 BASE NAME USER PLACE LIBRARY SONAME...: put an archive; lib/SONAME in its folder becomes
-# a link to the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted.
+# put_and_link SHA256 BASE NAME USER PLACE LIBRARY SONAME...: put an archive; lib/SONAME in its folder
+# becomes the MPI's library of this node. MPICH's ABI has two names: the first SONAME is wanted. If the
+# library has that name, lib is a link to its folder: it may load others from beside itself ($ORIGIN).
 # PLACE is the job's working directory, which launchers want on each node.
 put_and_link() {
     put "$1" "$2" "$3" archive "$4"
@@ -130,11 +131,17 @@ put_and_link() {
     at=$6
     shift 6
     wanted=$1
-    mkdir -p -- "$folder/lib"
     for soname; do
         path=$(library '' "${at%/*}/$soname" | sed -n 's/^library other //p')
         [ -n "$path" ] || continue
-        ln -sf -- "$path" "$folder/lib/$wanted"
+        if [ "${path##*/}" = "$wanted" ]; then
+            [ -d "$folder/lib" ] && [ ! -L "$folder/lib" ] && rm -rf -- "$folder/lib"
+            ln -sfn -- "${path%/*}" "$folder/lib"
+        else
+            [ ! -L "$folder/lib" ] || rm -f -- "$folder/lib"
+            mkdir -p -- "$folder/lib"
+            ln -sf -- "$path" "$folder/lib/$wanted"
+        fi
         printf 'linked %s\n' "$path"
         return
     done
