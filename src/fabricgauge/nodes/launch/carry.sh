@@ -135,7 +135,7 @@ put_and_link() {
         path=$(library '' "${at%/*}/$soname" | sed -n 's/^library other //p')
         [ -n "$path" ] || continue
         if [ "${path##*/}" = "$wanted" ]; then
-            [ -d "$folder/lib" ] && [ ! -L "$folder/lib" ] && rm -rf -- "$folder/lib"
+            [ -d "$folder/lib" ] && [ ! -L "$folder/lib" ] && rm -rf -- "${folder:?}/lib"
             ln -sfn -- "${path%/*}" "$folder/lib"
         else
             [ ! -L "$folder/lib" ] || rm -f -- "$folder/lib"
