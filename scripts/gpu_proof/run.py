@@ -9,9 +9,11 @@ import sys
 import tarfile
 import time
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpu_proof.bench import Bench, Result, find_driver
+from gpu_proof.pack import PYTHON
 from gpu_proof.parts import Unpacked, unpack
 from gpu_proof.report import write_report
 from gpu_proof.steps import STEPS, Step
@@ -34,7 +36,7 @@ def run(root: Path, options: argparse.Namespace) -> int:
     shutil.rmtree(raw, ignore_errors=True)
     raw.mkdir(parents=True)
     print(f"unpacking {options.parts}", flush=True)
-    unpacked = unpack(options.parts, options.work / "items")
+    unpacked = without_foreign_wheels(unpack(options.parts, options.work / "items"))
     problems = [*unpacked.problems, *unpacked.missing.values(), *_lay_out(unpacked, options.work)]
     for problem in problems:
         print(f"  {problem}", flush=True)
@@ -56,6 +58,18 @@ def run(root: Path, options: argparse.Namespace) -> int:
     if why:
         return 3
     return 1 if any(result.status == "failed" for _, result in results) else 0
+
+
+def without_foreign_wheels(
+    unpacked: Unpacked, version: Sequence[int] = sys.version_info
+) -> Unpacked:
+    """Leave out fabricgauge if its wheels are for another Python than this one."""
+    here = f"{version[0]}.{version[1]}"
+    if "site" not in unpacked.items or here == PYTHON:
+        return unpacked
+    items = {name: path for name, path in unpacked.items.items() if name != "site"}
+    reason = f"site has wheels for Python {PYTHON}, and this is {here}: start with python{PYTHON}"
+    return Unpacked(items, unpacked.problems, {**unpacked.missing, "site": reason})
 
 
 def make_own_folder(folder: Path) -> str:
