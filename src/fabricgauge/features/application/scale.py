@@ -1,8 +1,11 @@
 """Run an application at several numbers of nodes in turns; prove its path each time."""
 
+import base64
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -38,25 +41,35 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.host_access import Host
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Verdict
+from fabricgauge.nodes import process
 from fabricgauge.nodes.discover.counters import read_counters
+from fabricgauge.nodes.launch.carrying import AT_ONCE, TIMEOUT_S, required_on_nodes, usual_bases
 from fabricgauge.nodes.launch.mpi_impls.interface import is_pinned
 from fabricgauge.nodes.launch.mpi_impls.table import start_command
+from fabricgauge.store.files.writing import write_whole
 from fabricgauge.store.run_directory import RunDirectory
 
 #: Factors that can be varied for an existing program.
 FACTOR_NAMES = ("bind", f"{ENVIRONMENT}NAME")
 
 
+#: Start a program after its node has made the folder of records.
+_IN_FOLDER = 'umask 077; mkdir -p -- "$0"; exec "$@"'
+
+
 class Application(msgspec.Struct, frozen=True):
     """The program to launch: its MPI, the library that records it, and its nodes.
 
     ``silent_s`` bounds the time without a line of output. ``{nodes}`` and ``{ranks}`` in ``argv``
-    stand for the numbers of a launch. ``weak`` is true if the problem grows with the nodes.
+    stand for the numbers of a launch. ``weak`` is true if the problem grows with the nodes. The
+    nodes keep records in ``records_folder`` if it is not empty: they do not share the run's
+    directory.
     """
 
     argv: tuple[str, ...]
@@ -67,6 +80,7 @@ class Application(msgspec.Struct, frozen=True):
     silent_s: float
     weak: bool = False
     metric: Metric | None = None
+    records_folder: str = ""
 
     def command_for(self, nodes: int) -> tuple[str, ...]:
         """Return the program and its arguments for a number of nodes."""
@@ -187,7 +201,9 @@ def run_scaling(
     directory.write("design.json", scale_design)
     launches: list[ScaleLaunch] = []
     interrupted, network = False, _network(target, fabric)
+    at_end = ExitStack()
     try:
+        app = at_end.enter_context(_recorder_on_nodes(app, target, directory))
         for block, order in enumerate(scale_design.order):
             for arm in order:
                 target.progress.stage(
@@ -204,6 +220,7 @@ def run_scaling(
     except KeyboardInterrupt:
         interrupted = True
     finally:
+        at_end.close()
         network_name = network.network or "MPI's own choice"
         complete = len(launches) == sum(map(len, scale_design.order))
         run = ScaleRun(
@@ -212,6 +229,49 @@ def run_scaling(
         )  # fmt: skip
         directory.write(SCALED, run)
     return with_points(run), interrupted
+
+
+@contextmanager
+def _recorder_on_nodes(
+    app: Application, target: Target, directory: RunDirectory
+) -> Iterator[Application]:
+    """Yield the application with a library that all nodes have.
+
+    Records go to a folder of the nodes if the first one does not share the run's directory.
+
+    Raises:
+        CannotRun: a node cannot hold the library.
+    """
+    if target.access.launcher == "local":
+        yield app
+        return
+    hosts = target.access.hosts
+    raw = directory.raw("launches").absolute()
+    seen = process.run(hosts[0].through(("test", "-d", str(raw))), timeout_s=TIMEOUT_S)
+    folder = "" if seen.exit_code == 0 else f"{usual_bases('')[0]}/{directory.identity}"
+    with required_on_nodes(app.library, hosts) as library:
+        try:
+            yield msgspec.structs.replace(app, library=library, records_folder=folder)
+        finally:
+            if folder:
+                _remove_records(hosts, folder)
+
+
+def _remove_records(hosts: Sequence[Host], folder: str) -> None:
+    def remove(host: Host) -> None:
+        process.run(host.through(("rm", "-rf", "--", folder)), timeout_s=TIMEOUT_S)
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(hosts))) as pool:
+        list(pool.map(remove, hosts))
+
+
+def _fetch_profile(host: Host, folder: str, place: Path) -> None:
+    """Copy the profile that rank 0 wrote on its node, if it wrote one."""
+    print_it = 'for file in "$1"/*.profile; do base64 <"$file"; done'
+    done = process.run(host.through(("sh", "-c", print_it, "sh", folder)), timeout_s=TIMEOUT_S)
+    with suppress(ValueError):
+        if content := base64.b64decode(done.stdout):
+            write_whole(place / f"{host.node}.profile", content)
 
 
 def read_scaling(directory: RunDirectory) -> Scaled:
@@ -264,13 +324,17 @@ def _make_launch(
         launch = msgspec.structs.replace(launch, network=None, subnet=None, ports=())
     raw = directory.raw(f"launch-{number:03}")
     profile_folder = directory.raw(f"launch-{number:03}/{FOLDER}").absolute()
+    records = f"{app.records_folder}/{raw.name}" if app.records_folder else str(profile_folder)
     try:
         before = read_counters(target.access, used)
-        command = _command(scale_design, arm, launch, target, app, fabric, profile_folder)
+        command = _command(scale_design, arm, launch, target, app, fabric, records)
         ended, lines = run_suite(
             command, raw, silent_s=app.silent_s, marker=f"{directory.identity}/{raw.name}"
         )
         after = read_counters(target.access, used)
+        if app.records_folder:
+            host = next(host for host in target.access.hosts if host.node == used[0])
+            _fetch_profile(host, records, profile_folder)
         profile = next(iter(read_profiles(profile_folder)), None)
     except CannotRun as error:
         why = Skipped(str(error))
@@ -308,7 +372,7 @@ def _result(
 
 def _command(
     scale_design: Design, arm: int, launch: PlannedLaunch, target: Target, app: Application,
-    fabric: Fabric, profile_folder: Path,
+    fabric: Fabric, records: str,
 ) -> SuiteLaunch:  # fmt: skip
     levels = dict(
         zip(
@@ -322,10 +386,11 @@ def _command(
         for name, level in levels.items()
         if name.startswith(ENVIRONMENT) and level != UNCHANGED
     ]
-    record = (f"LD_PRELOAD={app.library}", f"{FOLDER_VARIABLE}={profile_folder}")
+    record = (f"LD_PRELOAD={app.library}", f"{FOLDER_VARIABLE}={records}")
     interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
     application = app.command_for(len(dict.fromkeys(launch.nodes)))
-    program = with_placement(("env", *record, *variables, *application), interfaces)
+    own = ("sh", "-c", _IN_FOLDER, records) if app.records_folder else ()
+    program = with_placement((*own, "env", *record, *variables, *application), interfaces)
     access = msgspec.structs.replace(target.access, bind=levels.get("bind", ""))
     return SuiteLaunch(start_command(app.mpi, launch, access, program))
 

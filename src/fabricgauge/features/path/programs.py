@@ -2,14 +2,16 @@
 
 import hashlib
 import platform
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import msgspec
 
+from fabricgauge.check.carried import engine_on_nodes
+from fabricgauge.check.target import Target
 from fabricgauge.features.path.values import CALLS
-from fabricgauge.model.engine import Mpi
+from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
 from fabricgauge.nodes.engines.cache import cached_files
@@ -23,6 +25,7 @@ from fabricgauge.nodes.engines.sources import (
     run_all,
     source_folder,
 )
+from fabricgauge.nodes.launch.carrying import required_on_nodes
 
 TRACER = "fabricgauge-path"
 MACHINE = "x86_64"
@@ -72,6 +75,33 @@ def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPr
 
     tracer, calls = cached_files(f"path-{identity}", (TRACER, CALLS), make)
     return PathPrograms(tracer, calls, mpi)
+
+
+@contextmanager
+def programs_on_nodes(programs: PathPrograms, target: Target) -> Iterator[PathPrograms]:
+    """Yield the programs, and the embedded MPI, at paths that all nodes have.
+
+    Raises:
+        CannotRun: a node cannot hold them, or has another MPI.
+    """
+    library = ""
+    with suppress(CannotRun):  # the launch decides
+        library = str(find_library(programs.mpi).path)
+    tracer = Engine(programs.tracer, programs.mpi, "", (), "", library=library,
+                    library_path=programs.library_path)  # fmt: skip
+    with engine_on_nodes(msgspec.structs.replace(target, engine=tracer)) as placed:
+        for node in placed.left_out:
+            raise CannotRun(f"{node.reason}; leave it out with -x {node.name}")
+        engine = placed.engine or tracer
+        is_here = target.access.launcher == "local"
+        hosts = target.access.hosts
+        with (
+            nullcontext(programs.calls) if is_here else required_on_nodes(programs.calls, hosts)
+        ) as calls:
+            yield msgspec.structs.replace(
+                programs, tracer=engine.path, calls=calls, mpi=engine.mpi,
+                library_path=engine.library_path,
+            )  # fmt: skip
 
 
 def _ready_programs(mpi: Mpi) -> PathPrograms | None:

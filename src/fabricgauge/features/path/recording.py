@@ -9,7 +9,12 @@ import msgspec
 from fabricgauge.check.networks import choose_targets
 from fabricgauge.check.programs import named_mpi
 from fabricgauge.check.target import Target, describe_run, discover_nodes
-from fabricgauge.features.path.programs import ZYDIS_LIBRARY, PathPrograms, path_programs
+from fabricgauge.features.path.programs import (
+    ZYDIS_LIBRARY,
+    PathPrograms,
+    path_programs,
+    programs_on_nodes,
+)
 from fabricgauge.features.path.published_paths import reference_paths
 from fabricgauge.features.path.reader import call_path, traced_call
 from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
@@ -115,18 +120,17 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
         target.access.virtual,
     )  # fmt: skip
     directory.write("run.json", about_run)
-    interrupted = False
-    for number, (launch, called, words) in enumerate(_launches(study, target, directory), 1):
-        named = f"{called.name} on {called.ranks} ranks, {way_name(launch)}"
-        target.progress.stage(f"launch {number}: {named}")
-        try:
-            traced_paths = _trace_launch(study, called, launch, words, programs, target, directory)
-        except KeyboardInterrupt:
-            interrupted = True
-            break
-        paths = msgspec.structs.replace(paths, paths=(*paths.paths, *traced_paths))
-        directory.write(FILE, paths)
-    return paths, interrupted
+    with programs_on_nodes(programs, target) as placed:
+        for number, (launch, called, words) in enumerate(_launches(study, target, directory), 1):
+            named = f"{called.name} on {called.ranks} ranks, {way_name(launch)}"
+            target.progress.stage(f"launch {number}: {named}")
+            try:
+                traced = _trace_launch(study, called, launch, words, placed, target, directory)
+            except KeyboardInterrupt:
+                return paths, True
+            paths = msgspec.structs.replace(paths, paths=(*paths.paths, *traced))
+            directory.write(FILE, paths)
+    return paths, False
 
 
 def read_paths(directory: RunDirectory) -> CallPaths:

@@ -1,18 +1,14 @@
-"""Build the program of a soak, once for each MPI and each state of the sources; carry it."""
+"""Build the program of a soak, once for each MPI and each state of the sources."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.host_access import Host
 from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
 from fabricgauge.nodes.engines.cache import cached_files
-from fabricgauge.nodes.engines.ready_made import sha256_of
 from fabricgauge.nodes.engines.sources import (
     FLAGS,
     LIBRARIES,
@@ -21,7 +17,6 @@ from fabricgauge.nodes.engines.sources import (
     run_all,
     source_folder,
 )
-from fabricgauge.nodes.launch.carrying import Parcel, ask_nodes, drop, place, usual_bases
 
 #: Its first 15 letters are the engine's: the kernel shows no more, and ranks are found by them.
 PROGRAM = "fabricgauge-engine-soak"
@@ -59,23 +54,3 @@ def _build(engine: Engine) -> Engine:
 
     (path,) = cached_files(f"soak-{identity}", (PROGRAM,), build)
     return msgspec.structs.replace(engine, path=path, identity=identity)
-
-
-@contextmanager
-def program_on_nodes(
-    engine: Engine, hosts: Sequence[Host], bases: Sequence[str] = ()
-) -> Iterator[Engine]:
-    """Yield the program at a path that all nodes have; remove the copies at the end.
-
-    Raises:
-        CannotRun: a node cannot hold it.
-    """
-    parcel = Parcel(engine.path, engine.path.name, sha256_of(engine.path))
-    bases = bases or usual_bases(str(Path.home()))
-    placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
-    try:
-        for node, reason in placed.failures.items():
-            raise CannotRun(f"{node} cannot hold the program of --soak: {reason}")
-        yield msgspec.structs.replace(engine, path=Path(placed.path))
-    finally:
-        drop(hosts, placed, parcel)

@@ -8,7 +8,7 @@ import msgspec
 
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.features.soak.program import program_on_nodes, soak_program
+from fabricgauge.features.soak.program import soak_program
 from fabricgauge.features.soak.proof import (
     RATE_FAIL,
     Crossing,
@@ -31,6 +31,7 @@ from fabricgauge.model.words.networks import named
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.model.words.sentences import direction as way
 from fabricgauge.nodes.discover.ranks import find_rank_states
+from fabricgauge.nodes.launch.carrying import required_on_nodes
 from fabricgauge.nodes.launch.launch import Running
 from fabricgauge.nodes.launch.mpi_impls.table import command
 from fabricgauge.nodes.process import MARKER
@@ -241,7 +242,8 @@ def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, boo
     access = context.target.access
     hosts = [host for host in access.hosts if host.node in launch.nodes]
     is_here = access.launcher == "local"
-    with nullcontext(engine) if is_here else program_on_nodes(engine, hosts) as placed:
+    with nullcontext(engine.path) if is_here else required_on_nodes(engine.path, hosts) as path:
+        placed = msgspec.structs.replace(engine, path=path)
         return _watch(context, launch, network, pace, placed, seconds)
 
 

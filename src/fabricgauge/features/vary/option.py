@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,11 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
         if not resume:
             new_design = _plan_design(factors, options["seed"], target.request.launches)
         directory = find(root, resume) if resume else RunDirectory.create(root)
-        with run_lock(directory):
+        with run_lock(directory), ExitStack() as at_end:
             if new_design:
-                design, arms = measured_arms.begin(new_design, target, directory)
+                design, arms = measured_arms.begin(new_design, target, directory, at_end)
             else:
-                design, arms = measured_arms.take_up(target, directory, factors, seed)
+                design, arms = measured_arms.take_up(target, directory, at_end, factors, seed)
             comparison, interrupted = measured_arms.run(design, arms, directory, tolerance)
             progress.close()
             print_report("varied", comparison, options["format"], options["to"])

@@ -1,6 +1,7 @@
 """Measure a sweep that another feature asks for, as a comparison in a directory of its own."""
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from fabricgauge.check.plan.design import make_design, parse_factor
@@ -42,8 +43,8 @@ def measure_sweep(
         if nodes < least_nodes:
             raise UsageError(f"it needs {least_nodes} nodes, and there are {nodes}")
         directory = RunDirectory.create(root)
-        with run_lock(directory):
-            design, arms = measured_arms.begin(design, target, directory)
+        with run_lock(directory), ExitStack() as at_end:
+            design, arms = measured_arms.begin(design, target, directory, at_end)
             varied, interrupted = measured_arms.run(design, arms, directory, 0.0)
             directory.write_bytes("report.html", page("varied", varied))
     if interrupted:

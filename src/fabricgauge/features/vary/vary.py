@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from itertools import product
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from fabricgauge.check.begin import begin as begin_run
 from fabricgauge.check.begin import take_up as take_up_run
+from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.measure import measure
 from fabricgauge.check.measure_tool import measure_with_tool
 from fabricgauge.check.plan.asked import ALL_PATTERNS
@@ -57,16 +59,18 @@ _UNKNOWN = ("change", "low", "high", "chance")
 
 
 def begin(
-    design: Design, target: Target, directory: RunDirectory
+    design: Design, target: Target, directory: RunDirectory, at_end: ExitStack
 ) -> tuple[Design, tuple[RunContext, ...]]:
     """Begin a run for each arm, planned on the same nodes, and store their folders.
 
-    A comparison that cannot begin leaves nothing.
+    A comparison that cannot begin leaves nothing. ``at_end`` removes programs that were carried to
+    the nodes.
     """
     arms: list[RunContext] = []
     try:
         for arm in design.arms:
-            arm_target, profile = _plan_blocks(_target_of(design, arm, target), design.blocks)
+            arm_target = _with_programs(_target_of(design, arm, target), at_end)
+            arm_target, profile = _plan_blocks(arm_target, design.blocks)
             arms.append(begin_run(arm_target, RunDirectory.create(directory.path), profile))
             _require_effect(design, arms[-1])
         folders = tuple(arm_context.directory.identity for arm_context in arms)
@@ -76,6 +80,18 @@ def begin(
         directory.discard(copies=True)
         raise
     return drawn, tuple(arms)
+
+
+def _with_programs(target: Target, at_end: ExitStack) -> Target:
+    """Return the target with an engine that all its nodes have.
+
+    Raises:
+        CannotRun: a node cannot hold it. Without that node the arms would have different nodes.
+    """
+    placed = at_end.enter_context(engine_on_nodes(target))
+    for node in placed.left_out:
+        raise CannotRun(f"{node.reason}; leave it out with -x {node.name}")
+    return placed
 
 
 def _require_effect(design: Design, arm_context: RunContext) -> None:
@@ -121,12 +137,14 @@ def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
 def take_up(
     target: Target,
     directory: RunDirectory,
+    at_end: ExitStack,
     stated_factors: tuple[Factor, ...] = (),
     seed: int | None = None,
 ) -> tuple[Design, tuple[RunContext, ...]]:
     """Take up the arms of a comparison that was broken off.
 
     ``stated_factors`` are the factors of the command line; ``seed`` is None if it has none.
+    ``at_end`` removes programs that were carried to the nodes.
 
     Raises:
         StoreError: the directory holds no comparison.
@@ -147,7 +165,7 @@ def take_up(
             arms.append(RunContext(arm_target, run, load(run)))
             continue
         _require_same(run, arm_target)
-        arms.append(take_up_run(arm_target, run))
+        arms.append(take_up_run(_with_programs(arm_target, at_end), run))
     return design, tuple(arms)
 
 

@@ -6,6 +6,7 @@ program's digest; a node checks the digest before it uses the program. A file be
 marks each run that uses it, and the last of them removes it.
 """
 
+import hashlib
 import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.model.errors import ToolMissing
+from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.model.host_access import Host
 from fabricgauge.nodes import process
 
@@ -163,6 +164,26 @@ def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Path]:
     bases = usual_bases(str(Path.home()))
     placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
     try:
+        yield Path(placed.path)
+    finally:
+        drop(hosts, placed, parcel)
+
+
+@contextmanager
+def required_on_nodes(
+    file: Path, hosts: Sequence[Host], bases: Sequence[str] = ()
+) -> Iterator[Path]:
+    """Yield a path at which all nodes have a program; remove the copies at the end.
+
+    Raises:
+        CannotRun: a node cannot hold it.
+    """
+    parcel = Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+    bases = bases or usual_bases(str(Path.home()))
+    placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
+    try:
+        for node, reason in placed.failures.items():
+            raise CannotRun(f"{node} cannot hold {file.name}: {reason}")
         yield Path(placed.path)
     finally:
         drop(hosts, placed, parcel)
