@@ -22,7 +22,7 @@ from gpu_proof.curves import (
     read_pingpong,
 )
 from gpu_proof.nccl_code import keep_architectures
-from gpu_proof.pack import pinned
+from gpu_proof.pack import Packer, pinned
 from gpu_proof.parts import Unpacked, unpack, write_parts
 from gpu_proof.report import write_report
 from gpu_proof.run import make_own_folder, without_foreign_wheels
@@ -115,6 +115,26 @@ def test_each_package_is_packed_once_for_the_machine_s_python() -> None:
     assert list(pinned(lock)) == ["b==2", "c==3"]
     with pytest.raises(OSError, match="sys_platform"):
         list(pinned("d==1 ; sys_platform == 'win32'\n"))
+
+
+def test_the_packed_wheel_gets_the_programs_of_the_machine_s_mpi(tmp_path: Path) -> None:
+    rows = [
+        {"file": f"{machine}/{soname}/{kind}", "kind": kind, "machine": machine, "soname": soname}
+        for machine in ("x86_64", "aarch64")
+        for kind, soname in (("engine", "libmpi.so.40"), ("engine", "libmpi.so.12"),
+                             ("connect", ""), ("profile", "libmpi.so.40"))
+    ]  # fmt: skip
+    programs = tmp_path / "root" / "build" / "programs"
+    for row in rows:
+        (programs / row["file"]).parent.mkdir(parents=True, exist_ok=True)
+        (programs / row["file"]).write_text(row["file"])
+    packer = Packer(tmp_path / "root", tmp_path / "work")
+    assert packer.programs_of_wheel() == {}
+    (programs / "programs.json").write_text(json.dumps(rows))
+    folder = Path(packer.programs_of_wheel()["FABRICGAUGE_PROGRAMS"])
+    kept = json.loads((folder / "programs.json").read_text())
+    assert [row["file"] for row in kept] == ["x86_64/libmpi.so.40/engine", "x86_64//connect"]
+    assert all((folder / row["file"]).read_text() == row["file"] for row in kept)
 
 
 def test_wheels_of_another_python_are_named(tmp_path: Path) -> None:

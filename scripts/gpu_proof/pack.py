@@ -1,6 +1,7 @@
 """Make the parts: wheels, an MPI over UCX with CUDA, the engine and programs for it, and NCCL."""
 
 import argparse
+import json
 import lzma
 import os
 import re
@@ -26,8 +27,8 @@ NCCL = "nvidia-nccl-cu12==2.21.5"
 #: CUDA's runtime as headers and static library, for OSU; the compiler's wheel has its crt/*.h.
 CUDA = ("nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86")
 OSU_PARTS = ("osu_util", "osu_util_mpi", "osu_util_graph", "osu_util_papi")
-#: The ready-made engine for Open MPI, if it was built, and its place in the parts.
-READY_MADE = "build/programs/x86_64/libmpi.so.40/fabricgauge-engine"
+#: The ready-made programs, if they were built, and those of them that the machine needs.
+READY_MADE, MACHINE, SONAME = "build/programs", "x86_64", "libmpi.so.40"
 ENGINE = "fabricgauge-engine"
 DEFAULT_ARCHITECTURES = (90,)
 
@@ -127,7 +128,22 @@ class Packer:
                 self.download(folder, "--no-deps", requirement)
             except subprocess.CalledProcessError:  # it has sources alone
                 _run([*wheel, requirement])
-        _run([*wheel, str(self.root)])
+        _run([*wheel, str(self.root)], self.programs_of_wheel())
+
+    def programs_of_wheel(self) -> dict[str, str]:
+        """Return what puts the ready-made programs into the wheel: the machine has no compiler."""
+        source, target = self.root / READY_MADE, self.work / "ready-made"
+        manifest = source / "programs.json"
+        if not manifest.exists():
+            return {}
+        rows = [row for row in json.loads(manifest.read_bytes())
+                if row["machine"] == MACHINE and row["kind"] in ("engine", "connect")
+                and row["soname"] in (SONAME, "")]  # fmt: skip
+        for row in rows:
+            (target / row["file"]).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source / row["file"], target / row["file"])
+        (target / manifest.name).write_text(json.dumps(rows))
+        return {"FABRICGAUGE_PROGRAMS": str(target)}
 
     def mpi(self, folder: Path) -> None:
         """Open MPI as PyPI has it, with the UCX that was built for CUDA in place of its own."""
@@ -150,7 +166,7 @@ class Packer:
 
     def engine(self, folder: Path) -> None:
         """The ready-made engine for Open MPI, or one that is built against this one."""
-        ready = self.root / READY_MADE
+        ready = self.root / READY_MADE / MACHINE / SONAME / ENGINE
         if ready.exists():
             shutil.copy2(ready, folder / ENGINE)
             return

@@ -9,7 +9,6 @@ import sys
 import tarfile
 import time
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from gpu_proof.bench import Bench, Result, find_driver
@@ -61,7 +60,7 @@ def run(root: Path, options: argparse.Namespace) -> int:
 
 
 def without_foreign_wheels(
-    unpacked: Unpacked, version: Sequence[int] = sys.version_info
+    unpacked: Unpacked, version: tuple[int, ...] = sys.version_info[:2]
 ) -> Unpacked:
     """Leave out fabricgauge if its wheels are for another Python than this one."""
     here = f"{version[0]}.{version[1]}"

@@ -15,6 +15,7 @@ from typing import (
     is_typeddict,
 )
 
+import jsonschema
 import msgspec
 
 from fabricgauge.features.application.prediction_values import Prediction
@@ -23,7 +24,10 @@ from fabricgauge.features.application.scale_values import Scaled
 from fabricgauge.features.campaign.results import CampaignResult
 from fabricgauge.features.configure.values import Configuration
 from fabricgauge.features.explain.entries import Entry
+from fabricgauge.features.history.changes import ChangePoint
+from fabricgauge.features.history.values import RunRow, SeriesKey
 from fabricgauge.features.path.values import CallPaths, PathComparison
+from fabricgauge.features.soak.soaking import Soaked
 from fabricgauge.lab.status import LabStatus
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.evidence import WireLedger
@@ -52,6 +56,51 @@ COMMENT = (
 _JUDGED = {field.name: field.type for field in msgspec.structs.fields(Judged)}
 _SURVEYED = {field.name: field.type for field in msgspec.structs.fields(Surveyed)}
 
+
+class HistoryPoint(TypedDict):
+    """A figure of one run; ``half_width`` is unknown if it had one sample."""
+
+    run: str
+    started_s: float
+    value: float
+    half_width: float | None
+
+
+class HistorySeries(TypedDict):
+    key: SeriesKey
+    place: tuple[str, ...]
+    unit: str
+    points: tuple[HistoryPoint, ...]
+    changes: tuple[ChangePoint, ...]
+
+
+class DriftShift(TypedDict):
+    """A change of the level as a share, with its interval."""
+
+    share: float
+    low: float
+    high: float
+    confidence: float
+
+
+class DriftAlarm(TypedDict):
+    key: SeriesKey
+    place: tuple[str, ...]
+    shift: DriftShift
+    level: float
+    reference_level: float
+    since: str
+    window: int
+    reference: int
+    chance: float
+    changed: tuple[str, ...]
+
+
+class SilentSeries(TypedDict):
+    key: SeriesKey
+    place: tuple[str, ...]
+
+
 #: Documents by the name behind ``fabricgauge-`` in their field ``format``: fields and types.
 DOCUMENTS: dict[str, dict[str, Any]] = {
     "report": {
@@ -71,6 +120,13 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "comparison": {"headline": str, "comparison": Comparison},
     "varied": {"headline": str, "varied": Varied},
     "campaign": {"headline": str, "outcome": Outcome, "result": CampaignResult},
+    "soak-report": {"overall": Outcome, "headline": str, "soak": Soaked},
+    "history-list": {"runs": tuple[RunRow, ...]},
+    "history-series": {"series": tuple[HistorySeries, ...]},
+    "history-drift": {
+        "outcome": Outcome, "series": int, "short": int, "silent": tuple[SilentSeries, ...],
+        "false_alarms": float, "allowed": float, "alarms": tuple[DriftAlarm, ...],
+    },
     "references": {"references": tuple[Reference, ...]},
     "runs": {"roots": tuple[str, ...], "runs": tuple[StoredRun, ...], "older": int},
     "explanation": {"entries": tuple[Entry, ...]},
@@ -114,6 +170,20 @@ def schemas() -> dict[str, str]:
     """The text of each schema by the name of its file."""
     types = {name: _document(name, fields) for name, fields in DOCUMENTS.items()} | OTHERS
     return {f"{name}.json": _written(name, type_) for name, type_ in types.items()}
+
+
+def read_schema(name: str) -> dict[str, Any]:
+    """Return a published schema."""
+    read: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    return read
+
+
+def require_fit(name: str, document: Any) -> None:
+    """Check that a printed document fits its published schema, and has no field beside it."""
+    published = read_schema(name)
+    jsonschema.Draft202012Validator(published).validate(document)
+    described = published["$defs"][published["$ref"].rpartition("/")[2]]["properties"]
+    assert set(document) == set(described)
 
 
 def _document(name: str, fields: dict[str, Any]) -> Any:

@@ -3,12 +3,11 @@
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 from tests.cli.typed import typed
-from tests.docs.json_schemas import DOCUMENTS, FOLDER, OTHERS, schemas
+from tests.docs.json_schemas import DOCUMENTS, FOLDER, OTHERS, read_schema, require_fit, schemas
 from tests.lab.test_place import lab_file, runtime
 
 __all__ = ["runtime"]
@@ -44,36 +43,23 @@ PRINTED: dict[tuple[str, str], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def schema(name: str) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    return read
-
-
 def test_the_folder_holds_todays_schemas() -> None:
     written = {file.name: file.read_text("utf-8") for file in FOLDER.iterdir()}
     assert written == schemas(), "run scripts/write-json-schemas"
     for name in (*DOCUMENTS, *OTHERS):
-        jsonschema.Draft202012Validator.check_schema(schema(name))
+        jsonschema.Draft202012Validator.check_schema(read_schema(name))
 
 
 @pytest.mark.parametrize(("name", "case"), PRINTED)
 def test_what_is_printed_fits_its_schema(name: str, case: str) -> None:
     answer = typed(*PRINTED[name, case], *JSON)
-    document = json.loads(answer.output)
-    jsonschema.Draft202012Validator(schema(name)).validate(document)
-    assert set(document) == properties(name)
-
-
-def properties(name: str) -> set[str]:
-    """Return the fields of the document that a schema describes."""
-    root = schema(name)
-    return set(root["$defs"][root["$ref"].rpartition("/")[2]]["properties"])
+    require_fit(name, json.loads(answer.output))
 
 
 def test_a_profile_fits_its_schema(tmp_path: Path) -> None:
     report = min((RUNS.parent / "mpip").glob("*.out"))
     answer = typed("import", str(report), "-o", str(tmp_path), *JSON)
-    jsonschema.Draft202012Validator(schema("profile")).validate(json.loads(answer.output))
+    jsonschema.Draft202012Validator(read_schema("profile")).validate(json.loads(answer.output))
 
 
 def test_labs_fit_their_schema(runtime: Path) -> None:
@@ -81,12 +67,12 @@ def test_labs_fit_their_schema(runtime: Path) -> None:
     (runtime / "fabricgauge" / "labs" / "t-lab-broken").mkdir(mode=0o700)
     labs = json.loads(typed("lab", "list", "--json").output)
     assert [lab["name"] for lab in labs] == ["t-lab-broken", "t-lab-schema"]
-    jsonschema.Draft202012Validator(schema("lab-status")).validate(labs)
+    jsonschema.Draft202012Validator(read_schema("lab-status")).validate(labs)
 
 
 def test_a_changed_type_does_not_fit() -> None:
     document = json.loads(typed("report", run("0.1.0--healthy"), *JSON).output)
-    validator = jsonschema.Draft202012Validator(schema("report"))
+    validator = jsonschema.Draft202012Validator(read_schema("report"))
     assert validator.is_valid(document)
     for path, wrong in ((("overall",), "GOOD"), (("run", "identity"), 3), (("verdicts",), {})):
         broken = copy.deepcopy(document)

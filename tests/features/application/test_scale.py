@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.check.commands import fabricgauge
+from tests.docs.json_schemas import require_fit
 from tests.features.application.test_profile import SOURCES
 from tests.nodes.engines.launched import engine_for
 
@@ -34,7 +35,9 @@ def scaled(where: Path, program: Path, *options: str) -> tuple[int, dict[str, An
     done = fabricgauge("scale", "-q", "-o", str(where), "--format", "json", "--to", str(report),
                        *options, "--", str(program))  # fmt: skip
     assert report.exists(), done.stderr
-    return done.returncode, json.loads(report.read_text())
+    document = json.loads(report.read_text())
+    require_fit("scale", document)
+    return done.returncode, document
 
 
 def test_each_launch_is_proved_by_what_the_application_sent(

@@ -2,6 +2,7 @@
 
 import msgspec
 import pytest
+from tests.docs.json_schemas import require_fit
 from tests.report import sample, sample_verdicts
 
 from fabricgauge.features.campaign.campaign_file import find_campaign
@@ -77,7 +78,7 @@ def test_every_figure_is_a_row_of_the_csv(measured: MeasuredCampaign) -> None:
 
 def test_the_json_report_has_the_campaign_and_its_results(measured: MeasuredCampaign) -> None:
     document = msgspec.json.decode(page(measured, "json"))
-    assert document["format"] == "fabricgauge-campaign"
+    require_fit("campaign", document)
     assert [part["name"] for part in document["result"]["parts"]] == [
         part.name for part in measured.result.campaign.part
     ]

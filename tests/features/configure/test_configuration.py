@@ -5,6 +5,7 @@ import unicodedata
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.docs.json_schemas import require_fit
 from tests.features.configure.sample import drafted, network, wish
 
 from fabricgauge.features.configure.content import KIND
@@ -61,7 +62,8 @@ def test_no_text_of_a_plan_moves_the_terminal(one: str, two: str) -> None:
 
 def test_json_has_the_whole_plan() -> None:
     found = json.loads(FORMATS["json"](plan(drafted(wish("xcat", network()))), Setting()))
-    assert (found["format"], found["version"]) == ("fabricgauge-configuration", "1.0")
+    require_fit("configuration", found)
+    assert found["version"] == "1.0"
     commands = [command for step in found["steps"] for command in step["commands"]]
     assert any("nicips.enp97s0=10.10.40.21" in command["argv"] for command in commands)
     assert found["wanted"][0]["ports"][0]["interface"] == "enp97s0"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from tests.docs.json_schemas import require_fit
 from tests.features.history.runs import copy_recorded, write_runs
 
 from fabricgauge.features.history.learning import learn
@@ -45,7 +46,9 @@ def call(root: Path, *words: str, expect: int = 0) -> str:
 
 
 def test_list_has_every_run_newest_first(drifted: Path) -> None:
-    rows = json.loads(call(drifted, "list", "--format", "json"))["runs"]
+    document = json.loads(call(drifted, "list", "--format", "json"))
+    require_fit("history-list", document)
+    rows = document["runs"]
     assert len(rows) == 60
     assert rows[0]["started_s"] > rows[-1]["started_s"]
     assert {row["outcome"] for row in rows} == {"PASS"}
@@ -63,6 +66,7 @@ def test_an_unreadable_run_is_listed_with_its_reason(tmp_path: Path) -> None:
 
 def test_drift_names_the_node_and_what_changed(drifted: Path) -> None:
     drift = json.loads(call(drifted, "drift", "--format", "json", expect=1))
+    require_fit("history-drift", drift)
     assert {tuple(alarm["place"]) for alarm in drift["alarms"]} == {("n3",)}
     assert drift["outcome"] == "FAIL"
     assert drift["series"] == 27  # eight nodes and their level, three figures
@@ -73,7 +77,9 @@ def test_drift_names_the_node_and_what_changed(drifted: Path) -> None:
 
 def test_show_and_plot_have_the_change_with_its_firmware(drifted: Path) -> None:
     words = ("-w", "n3", "--pattern", "all_pairs_bandwidth", "--format", "json")
-    shown = json.loads(call(drifted, "show", *words))["series"]
+    document = json.loads(call(drifted, "show", *words))
+    require_fit("history-series", document)
+    shown = document["series"]
     assert {series["key"]["part"] for series in shown} == {"sender", "receiver"}
     for series in shown:
         (change,) = series["changes"]

@@ -1,7 +1,10 @@
 """Published results on the command line: the list, one with its figures, and a wrong name."""
 
+import json
+
 import pytest
 from click.testing import CliRunner
+from tests.docs.json_schemas import require_fit
 
 from fabricgauge.features.references.verb import references
 from fabricgauge.logs.references.interface import is_reference, names
@@ -16,6 +19,7 @@ def printed(*words: str) -> str:
 
 def test_every_reference_is_listed_and_tables_too() -> None:
     rows = printed("--format", "json")
+    require_fit("references", json.loads(rows))
     assert all(name in rows for name in names())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.docs.json_schemas import require_fit
 from tests.features.soak.test_watching import make_record
 
 from fabricgauge.features.soak.content import KIND
@@ -87,6 +88,11 @@ def make_soaked(*dips: Dip, stopped_s: float = 0.0, **fields: Any) -> Soaked:
         crossings=(make_crossing("c1"), make_crossing("c2")), ceiling_bytes_per_s=CEILING,
     )  # fmt: skip
     return msgspec.structs.replace(soaked, **fields)
+
+
+def test_the_json_report_fits_its_schema() -> None:
+    report = formats_of(KIND)["json"](make_soaked(make_dip(), stopped_s=1.0), Setting())
+    require_fit("soak-report", json.loads(report))
 
 
 def test_the_pace_uses_its_share_of_the_link() -> None:
