@@ -32,7 +32,7 @@ std::int64_t rank_in(T value) {
 inline MPI_Datatype type(const MPI_Fint* handle) { return PMPI_Type_f2c(*handle); }
 inline MPI_Comm communicator(const MPI_Fint* handle) { return PMPI_Comm_f2c(*handle); }
 inline MPI_Win window(const MPI_Fint* handle) { return PMPI_Win_f2c(*handle); }
-#else
+#elif defined(FABRICGAUGE_FORTRAN)
 inline MPI_Datatype type(const MPI_Fint* handle) { return *handle; }
 #endif
 inline MPI_Datatype type(MPI_Datatype handle) { return handle; }

@@ -169,6 +169,7 @@ extern "C" int MPI_Pcontrol(const int level, ...) {
     return MPI_SUCCESS;
 }
 
+#ifdef FABRICGAUGE_FORTRAN
 #ifdef OPEN_MPI
 #define IN_FORTRAN(name) mpi_##name##_
 #define REAL(name) pmpi_##name##_
@@ -209,3 +210,4 @@ void ompi_abort_f(MPI_Fint*, MPI_Fint*, MPI_Fint*) __attribute__((alias("mpi_abo
 void ompi_pcontrol_f(MPI_Fint*) __attribute__((alias("mpi_pcontrol_")));
 #endif
 }
+#endif

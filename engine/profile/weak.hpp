@@ -4,6 +4,11 @@
 
 #include <mpi.h>
 
+// The standard's ABI is one of C alone (MPI 5.0, chapter 20): programs in Fortran are not recorded.
+#ifndef MPI_ABI_VERSION
+#define FABRICGAUGE_FORTRAN
+#endif
+
 #define FABRICGAUGE_WEAK(name) \
     extern "C" __attribute__((weak)) decltype(name) name;  // NOLINT
 

@@ -189,7 +189,7 @@ FABRICGAUGE_COUNTED_CALLS(LARGE)
         __attribute__((alias("mpi_" #fortran "_")));
 FABRICGAUGE_COUNTED_CALLS(OF_OPEN_MPI)
 FABRICGAUGE_OTHER_CALLS(OF_OPEN_MPI)
-#else
+#elif defined(FABRICGAUGE_FORTRAN)
 #define OF_MPICH(name, fortran, count, ...) \
     FORTRAN(name, count, mpi_##fortran##_f08_, pmpir_##fortran##_f08_)
 FABRICGAUGE_OTHER_CALLS(OF_MPICH)

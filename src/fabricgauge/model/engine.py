@@ -16,7 +16,8 @@ class Mpi(msgspec.Struct, frozen=True):
     """One MPI installation: its compiler wrapper and its launcher.
 
     ``embedded`` is true if it came with this program's Python environment. ``env`` are the
-    variables that its set-up script would set for the programs that it starts.
+    variables that its set-up script would set for the programs that it starts. ``standard_abi``
+    is true of a program that is linked with the ABI of MPI 5.0 instead of the MPI's own.
     """
 
     kind: MpiKind
@@ -25,6 +26,7 @@ class Mpi(msgspec.Struct, frozen=True):
     mpiexec: Path
     embedded: bool = False
     env: dict[str, str] = {}
+    standard_abi: bool = False
 
 
 class Engine(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tests.check.commands import PROGRAM
 from tests.check.test_tools import INTEL
 from tests.nodes.engines.launched import EACH_MPI, MPIS
 
-from fabricgauge.features.application.profile import mpi_of_command, variables
+from fabricgauge.features.application.profile import mpi_of_command, read_profiles, variables
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi
@@ -134,6 +135,43 @@ def test_a_program_of_intel_mpi_is_not_taken_for_mpichs(tmp_path: Path) -> None:
     )  # fmt: skip
     found = mpi_of_command([str(program)], "")
     assert (found.kind, found.mpiexec.parent) == ("intelmpi", (INTEL / "bin").resolve())
+
+
+STANDARD_SOURCE = """
+#include <mpi.h>
+int main(int count, char** words) {
+    int rank, number = 7, sum;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) MPI_Send(&number, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(&number, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_program_of_the_standard_s_abi_is_recorded(tmp_path: Path) -> None:
+    wrapper = Path(sys.prefix) / "bin" / "mpicc_abi"
+    if not wrapper.exists():
+        pytest.skip(f"{wrapper} is not installed: PyPI's mpich 5")
+    source, program = tmp_path / "pair.c", tmp_path / "pair"
+    source.write_text(STANDARD_SOURCE)
+    subprocess.run([str(wrapper), str(source), "-o", str(program)], check=True)
+    mpi = mpi_of_command([str(program)], "")
+    assert mpi.standard_abi and mpi.kind == "mpich"
+    folder = tmp_path / "profile"
+    folder.mkdir()
+    subprocess.run(
+        [str(mpi.mpiexec), "-launcher", "fork", "-n", "2", str(program)], check=True,
+        env={**os.environ, **variables(mpi, folder)}, timeout=60,
+    )  # fmt: skip
+    (profile,) = read_profiles(folder)
+    counts: dict[str, int] = {}
+    for row in profile.mix:
+        counts[row.call] = counts.get(row.call, 0) + row.calls
+    assert counts == {"Send": 1, "Recv": 1, "Allreduce": 2}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.model.engine import Mpi
@@ -47,6 +48,18 @@ def test_launcher_has_the_suffix_of_its_wrapper(tmp_path: Path) -> None:
     make_program(tmp_path / "mpirun")
     launcher = make_program(tmp_path / "mpirun.openmpi")
     assert find.describe_mpi(wrapper).mpiexec == launcher
+
+
+@pytest.mark.parametrize(
+    ("soname", "standard"), [("libmpi_abi.so.1", True), ("libmpi.so.12", False)]
+)
+def test_a_program_of_the_standard_s_abi_is_known_as_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soname: str, standard: bool
+) -> None:
+    program = tmp_path / "app"
+    monkeypatch.setattr(find, "_linked_libraries", lambda _program: {soname: None})
+    own = Mpi("mpich", "5.0", tmp_path / "x" / "bin" / "mpicxx", tmp_path / "x" / "bin" / "mpiexec")
+    assert find.mpi_of(program, [own]) == msgspec.structs.replace(own, standard_abi=standard)
 
 
 def test_a_launcher_has_the_wrapper_of_its_own_mpi(tmp_path: Path) -> None:

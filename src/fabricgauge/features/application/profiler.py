@@ -11,7 +11,7 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines.build import DEFINITIONS, link_line
 from fabricgauge.nodes.engines.cache import cached_files
 from fabricgauge.nodes.engines.find import embedded_mpi
-from fabricgauge.nodes.engines.library import find_library
+from fabricgauge.nodes.engines.library import STANDARD_ABI, find_library
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.nodes.engines.sources import FLAGS, identity_of, run_all, source_folder
 
@@ -40,7 +40,8 @@ def profile_library(mpi: Mpi) -> Path:
     folder = source_folder() / "profile"
     units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
     content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers))).hexdigest()
-    compiler = [*_compiler(mpi), *FLAGS, *DEFINITIONS, *LIBRARY_FLAGS]
+    abi = ["-DMPI_ABI"] if mpi.standard_abi else []
+    compiler = [*_compiler(mpi), *abi, *FLAGS, *DEFINITIONS, *LIBRARY_FLAGS]
     identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *compiler])
 
     def compile_library(folder: Path) -> None:
@@ -52,7 +53,10 @@ def profile_library(mpi: Mpi) -> Path:
 
 def _ready_library(mpi: Mpi) -> Path | None:
     with suppress(CannotRun):  # an unknown ABI: compile for it
-        program = find_program("profile", find_library(mpi).soname) if ready_programs() else None
+        if not ready_programs():
+            return None
+        soname = STANDARD_ABI if mpi.standard_abi else find_library(mpi).soname
+        program = find_program("profile", soname)
         return checked_path(program) if program else None
     return None
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes import process
+from fabricgauge.nodes.engines.library import STANDARD_ABI
 
 #: Compiler wrappers in the order of the search. The names with suffix are Debian's (packages
 #: libmpich-dev and libopenmpi-dev), the last two Intel's (Developer Reference, "Compiler Commands":
@@ -58,6 +61,7 @@ LAUNCHER_SIGNS: tuple[tuple[MpiKind, re.Pattern[str]], ...] = (
 #: Sonames: Open MPI 4 and 5; MPICH on Debian; MPICH's ABI, which Intel MPI shares.
 _SONAMES: tuple[tuple[str, MpiKind], ...] = (
     ("libmpi.so.40", "openmpi"), ("libmpich.so.12", "mpich"), ("libmpi.so.12", "mpich"),
+    (STANDARD_ABI, "mpich"),
 )  # fmt: skip
 
 #: Folders of libfabric's providers below an Intel MPI: 2021.13 and later, up to 2021.12, and PyPI's
@@ -230,11 +234,12 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
         if soname not in libraries:
             continue
         # Search above the library, or above the program if the library is missing.
+        standard = soname == STANDARD_ABI
         if mpi := _find_above((libraries[soname] or program).resolve(), kind, known):
-            return mpi
+            return msgspec.structs.replace(mpi, standard_abi=standard)
         for mpi in known:
             if mpi.kind == kind:
-                return mpi
+                return msgspec.structs.replace(mpi, standard_abi=standard)
         raise CannotRun(f"{program} needs {soname} of {kind}, which was not found; load its module")
     raise CannotRun(f"{program} {_describe_missing_mpi(program, libraries)}")
 

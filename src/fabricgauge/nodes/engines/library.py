@@ -17,10 +17,11 @@ from fabricgauge.nodes.engines.elf import parse_elf
 
 #: Names of the library by kind of MPI, in the order of the search. ``libmpich.so.12`` is Debian's
 #: name for MPICH's ABI; ``libmpi_abi.so.1`` is that of the standard's.
+STANDARD_ABI = "libmpi_abi.so.1"
 SONAMES: dict[MpiKind, tuple[str, ...]] = {
-    "mpich": ("libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"),
-    "intelmpi": ("libmpi.so.12", "libmpi_abi.so.1"),
-    "openmpi": ("libmpi.so.40", "libmpi_abi.so.1"),
+    "mpich": ("libmpi.so.12", "libmpich.so.12", STANDARD_ABI),
+    "intelmpi": ("libmpi.so.12", STANDARD_ABI),
+    "openmpi": ("libmpi.so.40", STANDARD_ABI),
 }
 
 #: Folders that the loader searches by itself (ld.so(8)); Debian has one for each architecture.
