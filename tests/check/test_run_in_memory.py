@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.check.test_measure import ENGINE
 
-from fabricgauge.check import begin, conclude, groups, measure, run_context
+from fabricgauge.check import begin, conclude, groups, measure
 from fabricgauge.check import main_job as check
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
@@ -104,8 +104,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     for module in (conclude, subject):
         monkeypatch.setattr(module, "gather_evidence", record_evidence)
     monkeypatch.setattr(conclude, "ceilings", gather_ceilings)
-    for module in (run_context, conclude):
-        monkeypatch.setattr(module, "localise", analyse)
+    monkeypatch.setattr(detect, "localise", analyse)
     return made
 
 

@@ -1,5 +1,7 @@
 """Judge a run and write its reports; nothing here measures."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from fabricgauge.judge.ceiling.technologies import ceilings
@@ -8,15 +10,15 @@ from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.judge.evidence.ledger import compute_ledgers
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import RULES_VERSION, judgement
-from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.stats.curves import curves
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.pairs import FabricResult
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.progress import Progress
-from fabricgauge.model.run import Run
+from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.topology import Topology
 from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report.formats import FORMATS, report
 from fabricgauge.store.matrices import write_matrices
@@ -44,13 +46,22 @@ def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -
         progress.trouble(str(error))
 
 
+def analyse_pairs(launches: Sequence[Launch], topology: Topology) -> FabricResult:
+    """Return what all pairs show; a run of two nodes does not load the analysis."""
+    if not any(launch.rounds for launch in launches):
+        return NO_PAIRS
+    from fabricgauge.judge.localise.detect import localise
+
+    return localise(launches, topology)
+
+
 def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None = None) -> Context:
     """Compute ceilings, evidence and the analysis of all pairs from a run's records.
 
     ``fabric`` is that analysis, if it exists already.
     """
     limits = ceilings(run.fabric.networks, run.launches)
-    fabric = localise(run.launches, run.fabric.topology) if fabric is None else fabric
+    fabric = analyse_pairs(run.launches, run.fabric.topology) if fabric is None else fabric
     evidence = gather_evidence(run)
     own_choice = evidence.find_network(None)
     if not run.imported and (total := add_ceilings(run.fabric, own_choice, limits, thresholds)):

@@ -5,13 +5,12 @@ from itertools import count
 
 import msgspec
 
-from fabricgauge.check.conclude import judge_context, make_context, write_reports
+from fabricgauge.check.conclude import analyse_pairs, judge_context, make_context, write_reports
 from fabricgauge.check.notes import note_libraries, note_transports
 from fabricgauge.check.plan.outlook import FINAL, find_remaining
 from fabricgauge.check.target import Target
 from fabricgauge.doctor.reachability import ConnectionFault
 from fabricgauge.judge.interface import Context
-from fabricgauge.judge.localise.detect import localise
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric
@@ -118,7 +117,7 @@ class RunContext:
         launches = self.run.launches
         bearing = sum(1 for launch in launches if launch.rounds or launch.purpose == "again")
         if self._analysed[0] != bearing and any(launch.rounds for launch in launches):
-            self._analysed = bearing, localise(self.run.launches, self.fabric.topology)
+            self._analysed = bearing, analyse_pairs(self.run.launches, self.fabric.topology)
         return self._analysed[1]
 
     def context_now(self) -> Context:
