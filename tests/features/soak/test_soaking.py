@@ -29,7 +29,6 @@ from fabricgauge.features.soak.soaking import (
     describe_dip,
     judge,
     store,
-    without_hosts,
 )
 from fabricgauge.features.soak.watching import (
     CurvePoint,
@@ -168,17 +167,6 @@ def test_a_slowdown_to_the_end_fails(slow_from: int, outcome: Outcome) -> None:
     watch.close()
     assert [len(way.dips) for way in watch.directions] == [int(slow_from < 60), 0]
     assert judge(make_soaked(directions=tuple(watch.directions)))[0] is outcome
-
-
-def test_more_dips_of_hosts_fail_no_link() -> None:
-    """As version 1.0 stored them: both kinds in one list, and both in the rest."""
-    hosts = [make_dip(number, source="host") for number in range(200)]
-    stored = make_soaked(*hosts)
-    stored.directions[0].more_dips, stored.directions[0].host_dips = 50, 250
-    way = without_hosts(stored.directions[0])
-    assert (len(way.dips), way.more_dips, len(way.host_pauses)) == (0, 0, 200)
-    outcome, _ = judge(msgspec.structs.replace(stored, directions=(way,)))
-    assert outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(

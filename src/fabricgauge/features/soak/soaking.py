@@ -37,8 +37,8 @@ from fabricgauge.nodes.launch.mpi_impls.table import command
 from fabricgauge.nodes.process import MARKER
 from fabricgauge.store.run_directory import RunDirectory
 
-#: The stored result, and a line for each dip.
-SOAKED, DIPS = "soak.json", "dips.jsonl"
+#: The stored result, a line for each dip, and the version of the result.
+SOAKED, DIPS, VERSION = "soak.json", "dips.jsonl", "1.1"
 #: A message takes this time at the link's rate: long against a host's delays, short against a dip.
 MESSAGE_S = 1e-3
 LEAST_BYTES, MOST_BYTES = 64 * 1024, 16 * 1024 * 1024
@@ -82,7 +82,7 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     interrupted: bool = False
     crossings: tuple[Crossing, ...] = ()
     ceiling_bytes_per_s: float = 0.0
-    version: str = "1.1"
+    version: str = VERSION
 
     @property
     def causes(self) -> tuple[Stuck, ...]:
@@ -400,19 +400,11 @@ def read_soaked(directory: RunDirectory) -> Soaked:
     """Return a stored soak.
 
     Raises:
-        StoreError: it cannot be read, or a later version wrote it.
+        StoreError: it cannot be read, or another version wrote it.
     """
     soaked = directory.read(SOAKED, Soaked)
-    if soaked.version.partition(".")[0] != "1":
-        raise StoreError(f"{directory.path}/{SOAKED} has version {soaked.version}; this reads 1.0")
-    return msgspec.structs.replace(soaked, directions=tuple(map(without_hosts, soaked.directions)))
-
-
-def without_hosts(direction: Direction) -> Direction:
-    """Return a direction whose dips are the network's; version 1.0 kept hosts' there."""
-    hosts = [dip for dip in direction.dips if dip.source == "host"]
-    if not hosts:
-        return direction
-    more = max(0, direction.more_dips - max(0, direction.host_dips - len(hosts)))
-    dips = [dip for dip in direction.dips if dip.source == "network"]
-    return msgspec.structs.replace(direction, dips=dips, host_pauses=hosts, more_dips=more)
+    if soaked.version != VERSION:
+        raise StoreError(
+            f"{directory.path}/{SOAKED} has version {soaked.version}; this reads {VERSION}"
+        )
+    return soaked
