@@ -51,12 +51,9 @@ _STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
     " all combinations are measured.",
 )  # fmt: skip
 @cli_options.tool_options
-@cli_options.nodelist_option()
-@cli_options.exclude_option
+@cli_options.node_options
 @cli_options.lab_nodes_option
 @cli_options.ppn_option
-@cli_options.lab_option()
-@cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.rank_order_option
 @cli_options.seed_option

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @click.command(context_settings=HELP_OPTIONS)
 @cli_options.nodes_argument
-@cli_options.nodelist_option()
-@cli_options.exclude_option
-@cli_options.lab_option()
-@cli_options.launcher_option
+@cli_options.node_options
 @cli_options.bundle_option
 @cli_options.output_option("Keep all answers as a bundle in this new directory, for --from.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), default=30.0, show_default=True,

@@ -24,10 +24,7 @@ _CHECKS = Parsed("list", list_parser(str.strip))
 
 @click.command(context_settings=HELP_OPTIONS)
 @cli_options.nodes_argument
-@cli_options.nodelist_option()
-@cli_options.exclude_option
-@cli_options.lab_option()
-@cli_options.launcher_option
+@cli_options.node_options
 @cli_options.ssh_config_option
 @cli_options.bundle_option
 @click.option("--network", "networks", multiple=True, metavar="NAME|SUBNET",

@@ -306,6 +306,8 @@ launcher_option = click.option(
     "--launcher", type=click.Choice(LAUNCHERS),
     help="How to reach the nodes. Default: slurm inside a Slurm job, else ssh with -w, else local.",
 )  # fmt: skip
+#: Which nodes, and how they are reached.
+node_options = combine_options(nodelist_option(), exclude_option, lab_option(), launcher_option)
 ssh_config_option = click.option(
     "--ssh-config", type=click.Path(dir_okay=False, exists=True), metavar="FILE",
     help="Configuration file for ssh. Default: your own.",

@@ -20,12 +20,9 @@ from fabricgauge.store.run_directory import RunDirectory
 )  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
                 metavar="-- APP...")  # fmt: skip
-@cli_options.nodelist_option()
-@cli_options.exclude_option
-@cli_options.lab_option()
+@cli_options.node_options
 @cli_options.lab_nodes_option
 @cli_options.ppn_option
-@cli_options.launcher_option
 @cli_options.ssh_config_option
 @cli_options.network_options
 @click.option("--at",
