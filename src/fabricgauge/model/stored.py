@@ -2,9 +2,6 @@
 
 import msgspec
 
-#: Verdict of a run that is not judged, e.g. a profile.
-NOT_JUDGED = ""
-
 
 class StoredRun(msgspec.Struct, frozen=True):
     """A run's kind (its verb), start, nodes and verdict; ``path`` is its directory.
