@@ -12,7 +12,7 @@ from tests.cli.typed import typed
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.features.explain.content import Explanation, document
 from fabricgauge.features.explain.entries import find_entries, read_entries
-from fabricgauge.features.explain.pages import all_entries
+from fabricgauge.features.explain.verb import all_entries
 from fabricgauge.judge.rules import RULES
 from fabricgauge.judge.thresholds import BUILT_IN
 from fabricgauge.model.errors import UsageError

@@ -1,12 +1,24 @@
 """``fabricgauge explain``: a rule, a check, a threshold or a word, as the documentation has it."""
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
+from fabricgauge.model.errors import CannotRun
+
+if TYPE_CHECKING:
+    from fabricgauge.features.explain.entries import Entry
+
+#: The pages in an installed package, and in a checkout.
+INSTALLED = Path(__file__).resolve().parents[2] / "_manual"
+CHECKOUT = Path(__file__).resolve().parents[4] / "docs" / "reference"
+
+#: Pages, in the order in which a name is looked up.
+PAGES = ("rules", "checks", "configuration", "glossary")
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -22,7 +34,6 @@ def explain(words: tuple[str, ...], **options: Any) -> None:
     """
     from fabricgauge.features.explain.content import Explanation
     from fabricgauge.features.explain.entries import find_entries
-    from fabricgauge.features.explain.pages import all_entries
 
     entries = all_entries()
     if words:
@@ -30,3 +41,19 @@ def explain(words: tuple[str, ...], **options: Any) -> None:
     else:
         explanation = Explanation(entries, is_list=True)
     print_report("explanation", explanation, options["format"], options["to"])
+
+
+def all_entries() -> "tuple[Entry, ...]":
+    """Return the entries of all pages.
+
+    Raises:
+        CannotRun: the package lacks its pages.
+    """
+    from fabricgauge.features.explain.entries import read_entries
+
+    for folder in (INSTALLED, CHECKOUT):
+        files = {page: folder / f"{page}.md" for page in PAGES}
+        if all(file.is_file() for file in files.values()):
+            texts = {page: file.read_text("utf-8") for page, file in files.items()}
+            return tuple(read_entries(texts))
+    raise CannotRun(f"the pages are in neither {INSTALLED} nor {CHECKOUT}; install it again")

@@ -421,6 +421,6 @@ def _report() -> Callable[[int, int], None]:
 
 
 def _references(stored: "History") -> "ChooseReference":
-    from fabricgauge.features.history.references import choose_baselines
+    from fabricgauge.features.history.baseline import choose_baselines
 
     return choose_baselines(stored)
