@@ -20,7 +20,7 @@ from fabricgauge.model.groups import group_by
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.words.networks import whole_of
-from fabricgauge.model.words.sentences import listed
+from fabricgauge.model.words.sentences import folded, listed
 from fabricgauge.nodes.launch.transports import can_use, needs_ports
 
 #: Technologies to measure only on request: many Ethernet adapters have RDMA ports without use.
@@ -59,9 +59,7 @@ def choose_targets(
         if not matching:
             available = ", ".join(network.name for network in joining) or "none"
             kind = " of RDMA ports" * needs_ports(request.transport)
-            message = (
-                f"no network{kind} {name!r} joins {' and '.join(place)}; available: {available}"
-            )
+            message = f"no network{kind} {name!r} joins {folded(place)}; available: {available}"
             raise UsageError("; ".join((message, *mixed.values())))
     if needs_ports(request.transport) and not joining:
         raise UsageError(
