@@ -83,7 +83,7 @@ def health(ctx: click.Context, /, **options: Any) -> None:
     """
     action = next((name for name in _ACTIONS if options[name]), "")
     effective = _ACTIONS[action] if action else _CHECK
-    reason = "{} has no effect on a check; use it with --learn (nodes) or --script (--drain)"
+    reason = "{} has no effect on a check; --learn takes nodes, --script takes --drain"
     if action:
         reason = f"{{}} has no effect with --{action}"
     cli_options.refuse_without_effect(ctx, effective, reason)
