@@ -1,27 +1,39 @@
 """List the report formats: a new one is a module and a row here."""
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.content import run
 from fabricgauge.report.interface import Format, Kind, Setting, Subject
-from fabricgauge.report.render import data, html, junit, layouts, markdown, prometheus, terminal
+
+
+def _writer(module: str, function: str = "render") -> Callable[[Any, Setting], str]:
+    """Return a function of ``report.render`` whose module is loaded when it is called."""
+
+    def write(part: Any, setting: Setting) -> str:
+        writer = getattr(import_module(f"fabricgauge.report.render.{module}"), function)
+        return str(writer(part, setting))
+
+    return write
+
 
 #: A kind of report has a format if it has the ``part`` of the format.
 FORMATS: dict[str, Format] = {
     row.name: row
     for row in (
-        Format("terminal", ".txt", "document", terminal.render),
-        Format("html", ".html", "document", html.render),
-        Format("json", ".json", "data", data.json),
-        Format("csv", ".csv", "records", data.table),
-        Format("tables", ".csv", "tables", data.table),
-        Format("markdown", ".md", "document", markdown.render),
-        Format("junit", ".xml", "suite", junit.render),
-        Format("prometheus", ".prom", "gauges", prometheus.render),
-        Format("listing", ".txt", "listing", data.text),
-        Format("osu", ".out", "layout", layouts.osu),
-        Format("imb", ".out", "layout", layouts.imb),
+        Format("terminal", ".txt", "document", _writer("terminal")),
+        Format("html", ".html", "document", _writer("html")),
+        Format("json", ".json", "data", _writer("data", "json")),
+        Format("csv", ".csv", "records", _writer("data", "table")),
+        Format("tables", ".csv", "tables", _writer("data", "table")),
+        Format("markdown", ".md", "document", _writer("markdown")),
+        Format("junit", ".xml", "suite", _writer("junit")),
+        Format("prometheus", ".prom", "gauges", _writer("prometheus")),
+        Format("listing", ".txt", "listing", _writer("data", "text")),
+        Format("osu", ".out", "layout", _writer("layouts", "osu")),
+        Format("imb", ".out", "layout", _writer("layouts", "imb")),
     )
 }
 
