@@ -181,7 +181,7 @@ def test_a_prolog_that_decides_nothing_drains_no_node(
     cluster.install("prolog.sh", settings, None, "Prolog=/etc/slurm/prolog.sh", "PrologFlags=Alloc")
     started = time.monotonic()
     text = on(cluster.state, "c1", "sh", "/etc/slurm/prolog.sh")
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30  # the file would be read for ever
     assert words in text
     job = run_job(cluster, tmp_path)
     assert job["Restarts"] == "0"

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from tests.features.history.runs import RECORDED, copy_recorded
@@ -47,8 +48,9 @@ def test_a_slow_node_is_slow_in_both_parts() -> None:
 def test_settings_name_versions_and_links() -> None:
     run = read_case("healthy")
     assert run.settings["MPI"].startswith("mpich")
-    assert run.node_settings["c1"]["eth0 MTU"] == "1500"
-    assert "load average" not in run.node_settings["c1"]
+    settings = msgspec.json.decode(run.node_settings)["c1"]
+    assert settings["eth0 MTU"] == "1500"
+    assert "load average" not in settings
 
 
 def test_figures_of_a_network_that_was_not_proved_are_left_out() -> None:

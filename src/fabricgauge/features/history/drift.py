@@ -6,6 +6,7 @@ series and windows together; each test gets its equal part of it. The count is e
 does not last from run to run, whatever its distribution.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
@@ -126,7 +127,7 @@ class Watch(msgspec.Struct, frozen=True, eq=False):
 
     key: SeriesKey
     places: tuple[tuple[str, ...], ...]
-    runs: tuple[int, ...]
+    runs: NDArray[np.int64]
     values: NDArray[np.float64]
     relative: bool
 
@@ -153,7 +154,7 @@ def watch_groups(groups: Sequence[Group]) -> Iterator[Watch]:
 
 def _watch(group: Group, *, relative: bool = False) -> Watch:
     values = group.values.astype(np.float64)
-    return Watch(group.key, group.places, group.runs, values, relative)
+    return Watch(group.key, group.places, np.array(group.runs, dtype=np.int64), values, relative)
 
 
 def find_drift(
@@ -191,30 +192,36 @@ class _LatestRuns:
     """Find the latest runs of nodes at a place, with one MPI."""
 
     def __init__(self, runs: Sequence[RunRow]) -> None:
-        self._by_node: dict[tuple[str, str, str], list[int]] = {}
-        self._known: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+        # Most runs have the same nodes: only the latest of each set of nodes are kept.
+        latest: dict[tuple[str, str, tuple[str, ...]], deque[int]] = {}
         for position, run in enumerate(runs):
-            for node in ("", *run.nodes):  # the first stands for the runs of any nodes
-                self._by_node.setdefault((run.place, run.mpi, node), []).append(position)
+            kept = latest.setdefault((run.place, run.mpi, run.nodes), deque(maxlen=WINDOWS[0]))
+            kept.append(position)
+        self._latest = tuple(latest.values())
+        self._sets_of: dict[tuple[str, str, str], list[int]] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+        for number, (place, mpi, nodes) in enumerate(latest):
+            for node in ("", *nodes):  # the first stands for the runs of any nodes
+                self._sets_of.setdefault((place, mpi, node), []).append(number)
 
     def find(self, key: SeriesKey, nodes: tuple[str, ...]) -> list[int]:
         """Return the positions of the latest runs in which all of ``nodes`` took part."""
         known = key.place, key.mpi, nodes
         if known not in self._known:
             first, *others = [
-                self._by_node.get((key.place, key.mpi, node), []) for node in nodes or ("",)
+                self._sets_of.get((key.place, key.mpi, node), []) for node in nodes or ("",)
             ]
             shared = set(first).intersection(*others)
-            self._known[known] = sorted(shared)[-WINDOWS[0] :]
+            positions = sorted(run for number in shared for run in self._latest[number])
+            self._known[known] = positions[-WINDOWS[0] :]
         return self._known[known]
 
 
 def _is_silent(watch: Watch, column: int, latest: _LatestRuns) -> bool:
     """Check that none of the latest runs of a place has a figure of it."""
     positions = latest.find(watch.key, watch.places[column])
-    measured = np.isfinite(watch.values[:, column])
-    last = max((run for run, known in zip(watch.runs, measured, strict=True) if known), default=-1)
-    return bool(positions) and last < positions[0]
+    measured = watch.runs[np.isfinite(watch.values[:, column])]
+    return bool(positions) and int(measured.max(initial=-1)) < positions[0]
 
 
 def _judge_column(
@@ -224,7 +231,7 @@ def _judge_column(
     figures, place = watch.values[:, column], watch.places[column]
     measured = np.flatnonzero(np.isfinite(figures))
     reference = choose(watch.key, place)
-    positions = np.array(watch.runs)[measured]
+    positions = watch.runs[measured]
     if reference.pinned:
         is_pinned = np.isin(positions, list(reference.pinned))
         pinned = measured[is_pinned]
@@ -262,7 +269,7 @@ def judge_windows(
             continue
         return Alarm(
             watch.key, place, shift, float(np.median(recent)), float(np.median(reference)),
-            watch.runs[rows[0]], watch.runs[rows[-1]], window, len(reference), chance, allowed,
-            watch.relative,
+            int(watch.runs[rows[0]]), int(watch.runs[rows[-1]]), window, len(reference), chance,
+            allowed, watch.relative,
         )  # fmt: skip
     return True if decided else None

@@ -5,6 +5,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,7 +45,7 @@ def read_run(path: Path) -> StoredRun:
     except (StoreError, *DAMAGED, ValueError, KeyError, IndexError) as error:
         return StoredRun(
             directory.identity, parse_time(directory.identity), directory.complete, "", "", "",
-            (), (), {}, {}, (), trouble=f"{type(error).__name__}: {error}"[:300],
+            (), (), {}, msgspec.Raw(b"{}"), (), trouble=f"{type(error).__name__}: {error}"[:300],
         )  # fmt: skip
 
 
@@ -86,7 +87,9 @@ def _summarise(run: Run, verdicts: tuple[Verdict, ...], request: MeasurementRequ
         or tuple(dict.fromkeys(node for launch in run.launches for node in launch.nodes)),
         networks=tuple(network.name for network in run.fabric.networks),
         settings=_run_settings(run),
-        node_settings={node.name: describe_node(node) for node in run.fabric.nodes},
+        node_settings=msgspec.Raw(
+            msgspec.json.encode({node.name: describe_node(node) for node in run.fabric.nodes})
+        ),
         panels=tuple(_panels(run, _invalid_networks(verdicts))),
         shares=tuple(_shares(verdicts)),
     )

@@ -57,10 +57,10 @@ def read_history(
         setting, node_setting, trouble = last
         row = RunRow(
             name, started_s, bool(complete), outcome, headline, place,
-            tuple(texts.read(nodes)), tuple(msgspec.json.decode(networks)), mpi, setting,
+            texts.read_nodes(nodes), tuple(msgspec.json.decode(networks)), mpi, setting,
             node_setting, trouble,
         )  # fmt: skip
-        if _selects(selection, row, texts):
+        if texts.has_node(nodes, selection.nodes) and _selects(selection, row, texts):
             order[number] = len(runs)
             runs.append(row)
     groups = tuple(_read_groups(connection, selection, runs, order, texts)) if figures else ()
@@ -86,8 +86,6 @@ def read_shares(
 def _selects(selection: Selection, row: RunRow, texts: "_Texts") -> bool:
     if selection.place is not None and row.place != selection.place:
         return False
-    if selection.nodes and selection.nodes.isdisjoint(row.nodes):
-        return False
     if selection.network and row.networks and selection.network not in row.networks:
         return False
     if not selection.settings:
@@ -107,6 +105,8 @@ class _Texts:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._values: dict[int, Any] = {}
+        self._nodes: dict[int, tuple[str, ...]] = {}
+        self._has_node: dict[int, bool] = {}
 
     def read(self, number: int) -> Any:
         if number not in self._values:
@@ -114,6 +114,18 @@ class _Texts:
             (content,) = self._connection.execute(query, (number,)).fetchone()
             self._values[number] = msgspec.json.decode(content)
         return self._values[number]
+
+    def read_nodes(self, number: int) -> tuple[str, ...]:
+        """Return a run's nodes; runs of the same nodes share them."""
+        if number not in self._nodes:
+            self._nodes[number] = tuple(self.read(number))
+        return self._nodes[number]
+
+    def has_node(self, number: int, wanted: frozenset[str]) -> bool:
+        """Check that a run has any of the nodes of a selection; an empty one has all."""
+        if number not in self._has_node:
+            self._has_node[number] = not wanted or not wanted.isdisjoint(self.read_nodes(number))
+        return self._has_node[number]
 
     def matching(self, number: int, matches: Callable[[Any], bool]) -> list[int]:
         return [position for position, value in enumerate(self.read(number)) if matches(value)]
