@@ -144,9 +144,14 @@ def lasting(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.f
     return np.exp(logs)
 
 
+def lasting_more(random: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Return factors of 2 % of which half of each lasts to the next run."""
+    return lasting(random, shape) ** 2
+
+
 NOISES: dict[str, Noise] = {
     "normal, 0.3 %": quiet, "normal, 1 %": normal, "normal, 3 %": loud, "1 %, busy 5 %": skewed,
-    "lasting, 0.5": lasting,
+    "lasting, 1 %": lasting, "lasting, 2 %": lasting_more,
 }  # fmt: skip
 
 

@@ -129,6 +129,31 @@ def test_the_stated_rate_of_false_alarms_holds(noise: str) -> None:
     assert alarmed <= 65
 
 
+def lasting_runs(random: np.random.Generator, runs: int, nodes: int) -> NDArray[np.float64]:
+    """Return figures of 2 % noise of which half lasts to the next run."""
+    logs = random.normal(0, 0.02, (runs, nodes))
+    for run in range(1, runs):
+        logs[run] = 0.5 * logs[run - 1] + np.sqrt(0.75) * logs[run]
+    return np.asarray(np.exp(logs))
+
+
+def test_noise_that_lasts_raises_few_alarms() -> None:
+    """As above with 16 nodes. Without a step between compared runs 152 histories have an alarm."""
+    random = np.random.default_rng(12)
+    policy = Policy(false_alarms=36.5, least=0.0)
+    alarmed = sum(bool(drift_of(lasting_runs(random, 90, 16), policy).alarms) for _ in range(200))
+    assert alarmed <= 40
+
+
+def test_a_drift_beside_noise_that_lasts_is_found_later() -> None:
+    values = lasting_runs(np.random.default_rng(13), 90, 16)
+    values[-30:, 9] *= 0.9
+    (alarm,) = drift_of(values).alarms
+    assert alarm.place == ("n9",)
+    assert alarm.last - alarm.since + 1 > alarm.window
+    assert alarm.last == 89
+
+
 def run_rows(count: int, nodes: int, mpi: str = "mpich") -> list[RunRow]:
     members = tuple(f"n{number}" for number in range(nodes))
     row = RunRow("r", 0.0, True, "PASS", "", "", members, ("ib",), mpi, 0, 0, "")

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.history.ranks import chance_of_lower, estimate_shift, least_chance
+from fabricgauge.features.history.ranks import (
+    chance_of_lower,
+    estimate_persistence,
+    estimate_shift,
+    least_chance,
+)
 
 
 @pytest.mark.parametrize(("recent", "reference"), [(1, 1), (2, 3), (3, 5), (4, 4)])
@@ -58,3 +63,20 @@ def test_the_interval_covers_the_shift() -> None:
         missed += not shift.low <= -0.05 <= shift.high
         assert shift.confidence >= 0.9
     assert missed < 40
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+def test_persistence_is_that_of_the_noise(kept: float) -> None:
+    random = np.random.default_rng(3)
+    estimates = []
+    for _ in range(200):
+        noise = random.normal(0, 1, 40)
+        for run in range(1, 40):
+            noise[run] += kept * noise[run - 1]
+        estimates.append(estimate_persistence(noise))
+    assert np.mean(estimates) == pytest.approx(kept, abs=0.05)
+
+
+@given(st.lists(st.floats(0.1, 10.0), min_size=8, max_size=40))
+def test_persistence_is_a_correlation_for_any_figures(figures: list[float]) -> None:
+    assert -1.1 < estimate_persistence(np.array(figures)) < 1.6

@@ -2,10 +2,12 @@
 
 The reference is a pinned baseline, or the series' first runs. The last 3, 4, 6, … runs are compared
 with it by their ranks. ``false_alarms`` is the expected number of false alarms in 365 runs over all
-series and windows together; each test gets its equal part of it. The count is exact for noise that
-does not last from run to run, whatever its distribution.
+series and windows together; each test gets its equal part of it. The count holds for noise of any
+distribution. If the noise of the reference lasts from run to run, only every second, third, … run
+is compared, so that an alarm takes longer.
 """
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from fabricgauge.features.history.ranks import (
     Shift,
     chance_of_lower,
+    estimate_persistence,
     estimate_shift,
     least_chance,
 )
@@ -28,6 +31,9 @@ REFERENCE_RUNS = 40
 FEWEST_REFERENCE = 8
 #: Numbers of recent runs that are compared. A large drift shows in the small ones.
 WINDOWS = (3, 4, 6, 9, 14, 24)
+#: Correlation of neighbours from which noise lasts, and the one that is left between compared runs.
+#: A correlation must also be above what the noise of its estimate gives in one table of 40.
+LASTING, LEFT_CORRELATION = 0.2, 0.15
 #: Days of daily runs in a year.
 RUNS_OF_A_YEAR = 365
 
@@ -173,8 +179,9 @@ def find_drift(
     by_node: dict[str, Coverage] = {}
     latest = _LatestRuns(runs)
     for watch in watches:
+        step = _choose_step(watch, policy, choose)
         for column in range(len(watch.places)):
-            judged = _judge_column(watch, column, policy, allowed, choose)
+            judged = _judge_column(watch, column, policy, allowed, choose, step)
             if isinstance(judged, Alarm):
                 alarms.append(judged)
             place = watch.places[column]
@@ -224,25 +231,53 @@ def _is_silent(watch: Watch, column: int, latest: _LatestRuns) -> bool:
     return bool(positions) and int(measured.max(initial=-1)) < positions[0]
 
 
-def _judge_column(
-    watch: Watch, column: int, policy: Policy, allowed: float, choose: ChooseReference
-) -> Alarm | bool | None:
-    """Return an alarm, True for a sound series, None for one that is too short to decide."""
-    figures, place = watch.values[:, column], watch.places[column]
-    measured = np.flatnonzero(np.isfinite(figures))
-    reference = choose(watch.key, place)
+Rows = NDArray[np.int64]
+
+
+def _choose_step(watch: Watch, policy: Policy, choose: ChooseReference) -> int:
+    """Return how many runs compared figures must be apart, so that noise does not last so long."""
+    references = [
+        watch.values[rows, column]
+        for column in range(len(watch.places))
+        if len(rows := _split_rows(watch, column, policy, choose)[0]) >= FEWEST_REFERENCE
+    ]
+    if not references:
+        return 1
+    correlation = float(np.median([estimate_persistence(figures) for figures in references]))
+    uncertain = 2 / np.sqrt(sum(len(figures) for figures in references))
+    if correlation <= max(LASTING, uncertain):
+        return 1
+    return math.ceil(math.log(LEFT_CORRELATION) / math.log(min(correlation, 0.9)))
+
+
+def _split_rows(
+    watch: Watch, column: int, policy: Policy, choose: ChooseReference, step: int = 1
+) -> tuple[Rows, Rows]:
+    """Return the rows of a place's reference and of its recent figures."""
+    measured = np.flatnonzero(np.isfinite(watch.values[:, column]))
+    reference = choose(watch.key, watch.places[column])
     positions = watch.runs[measured]
     if reference.pinned:
         is_pinned = np.isin(positions, list(reference.pinned))
         pinned = measured[is_pinned]
-        recent = measured[positions > positions[is_pinned].max()] if len(pinned) else pinned
-    else:
-        rows = measured[positions >= reference.from_run]
-        # A short past serves as well: all but the runs of the smallest window.
-        cut = max(0, min(policy.reference_runs, len(rows) - WINDOWS[0]))
-        pinned, recent = rows[:cut], rows[cut:]
+        return pinned, measured[positions > positions[is_pinned].max()] if len(pinned) else pinned
+    rows = measured[positions >= reference.from_run]
+    # A short past serves as well: all but the runs of the smallest window.
+    cut = max(0, min(policy.reference_runs, len(rows) - step * WINDOWS[0]))
+    return rows[:cut], rows[cut:]
+
+
+def _judge_column(
+    watch: Watch, column: int, policy: Policy, allowed: float, choose: ChooseReference, step: int
+) -> Alarm | bool | None:  # fmt: skip
+    """Return an alarm, True for a sound series, None for one that is too short to decide."""
+    pinned, recent = _split_rows(watch, column, policy, choose, step)
+    # The last run is always compared; a reference keeps as many runs as it needs.
+    recent = recent[::-1][::step][::-1]
+    pinned = pinned[::-1][:: min(step, max(1, len(pinned) // FEWEST_REFERENCE))][::-1]
     if len(pinned) < FEWEST_REFERENCE or len(recent) < WINDOWS[0]:
         return None
+    figures, place = watch.values[:, column], watch.places[column]
     return judge_windows(watch, place, figures, pinned, recent, policy, allowed)
 
 

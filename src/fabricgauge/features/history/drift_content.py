@@ -62,7 +62,7 @@ def _drift_document(view: DriftView, _setting: Setting) -> doc.Report:
         f"{counted(watched.series, 'series', 'series')} watched, {watched.short:,} of them with too"
         f" few runs. A sound network gives at most {alarms} in {RUNS_OF_A_YEAR} runs: each of"
         f" {watched.series:,} series and of {len(WINDOWS)} windows may alarm with a chance of"
-        f" {watched.allowed:.1e}. This holds if the noise of one run does not last to the next."
+        f" {watched.allowed:.1e}. If noise lasts from run to run, runs further apart are compared."
     )
     rows = tuple(
         (*_alarm_row(view, alarm), listed(causes, 3) or "no recorded setting")
