@@ -1,5 +1,6 @@
 """Reading: recorded runs give the figures that their reports show."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -85,6 +86,34 @@ def test_a_link_out_of_the_run_is_not_followed(tmp_path: Path) -> None:
     shutil.move(path / "results.jsonl", outside)
     (path / "results.jsonl").symlink_to(outside)
     assert "leads out" in read_run(path).trouble
+
+
+def test_imported_figures_are_known_by_their_program_not_by_their_log(tmp_path: Path) -> None:
+    path = copy_recorded(tmp_path, "imported")
+    (path / "verdicts.json").unlink()  # its network is INVALID
+    tools = {panel.tool for panel in read_run(path).panels}
+    assert tools == {"osu_bibw", "osu_bw", "osu_latency", "PingPong"}
+
+
+def test_repeated_logs_of_a_run_give_their_median(tmp_path: Path) -> None:
+    path = copy_recorded(tmp_path, "imported")
+    (path / "verdicts.json").unlink()
+    before = [panel for panel in read_run(path).panels if panel.tool == "osu_bw"]
+    records = path / "results.jsonl"
+    lines = [line for line in records.read_text().splitlines() if '"osu_bw"' in line]
+    slower = [re.sub(r'"(value|low|high)":([0-9.]+)', _halve, line) for line in lines]
+    again = [
+        text.replace('"first_line":2', f'"first_line":{100 + place}')
+        for place, text in enumerate((*slower, *slower))
+    ]
+    records.write_text(records.read_text() + "\n".join(again) + "\n")
+    after = [panel for panel in read_run(path).panels if panel.tool == "osu_bw"]
+    assert len(after) == len(before) == len(lines) == 1
+    np.testing.assert_allclose(after[0].values, before[0].values / 2, rtol=1e-6)
+
+
+def _halve(found: re.Match[str]) -> str:
+    return f'"{found[1]}":{float(found[2]) / 2}'
 
 
 def test_times_are_utc() -> None:

@@ -239,7 +239,7 @@ def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     ways = report["soak"]["directions"]
     assert [(way["origin"], way["target"]) for way in ways] == [("c1", "c2"), ("c2", "c1")]
-    assert all(way["messages"] > 20 and way["pings"] > 20 for way in ways)
+    assert all(way["messages"] > 0 and way["pings"] > 0 for way in ways)
     (run,) = tmp_path.iterdir()
     assert {SOAKED, "report.html", "fabric.json"} <= {entry.name for entry in run.iterdir()}
 

@@ -167,10 +167,10 @@ def _pair_panels(network: str, all_series: Sequence[Series]) -> Iterator[Panel]:
             continue
         one_way = series.pattern not in LATENCY_PATTERNS and "bidirectional" not in series.pattern
         part: Part = "way" if one_way else "pair"
-        key = part, series.pattern, series.variant, series.program or series.source
+        key = part, series.pattern, series.variant, _tool_of(series)
         groups.setdefault(key, []).append(series)
     for (part, pattern, variant, tool), members in groups.items():
-        figures: dict[tuple[str, ...], dict[int, tuple[float, float]]] = {}
+        figures: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]] = {}
         for series in members:
             place = series.way if part == "way" else tuple(sorted(series.ends))
             for point in series.points:
@@ -179,21 +179,30 @@ def _pair_panels(network: str, all_series: Sequence[Series]) -> Iterator[Panel]:
                 if usable and (series.is_latency or point.message_bytes > 0):
                     half = estimate.half_width if estimate.supported else np.nan
                     sizes = figures.setdefault(place, {})
-                    sizes[point.message_bytes] = (estimate.value, half)
+                    sizes.setdefault(point.message_bytes, []).append((estimate.value, half))
         if figures:
             yield _panel(network, part, pattern, variant, tool, figures)
 
 
+def _tool_of(series: Series) -> str:
+    """Return the program that measured a series, "" for the engine; logs are not distinguished."""
+    log = f"{series.foreign.source}:{series.foreign.first_line} " if series.foreign else ""
+    return series.program or series.source.removeprefix(log)
+
+
 def _panel(
     network: str, part: Part, pattern: str, variant: str, tool: str,
-    figures: dict[tuple[str, ...], dict[int, tuple[float, float]]],
+    figures: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]],
 ) -> Panel:  # fmt: skip
+    """Return the figures as a table; of several in one run, as in repeated logs, the median."""
     places = tuple(figures)
     sizes = tuple(sorted({size for by_size in figures.values() for size in by_size}))
     table = np.full((len(places), len(sizes), 2), np.nan, dtype=np.float32)
     for row, place in enumerate(places):
-        for size, figure in figures[place].items():
-            table[row, sizes.index(size)] = figure
+        for size, entries in figures[place].items():
+            table[row, sizes.index(size)] = (
+                entries[0] if len(entries) == 1 else np.median(entries, axis=0)
+            )
     return Panel(network, part, pattern, variant, tool, places, sizes, table[..., 0], table[..., 1])
 
 
