@@ -61,6 +61,11 @@ if TYPE_CHECKING:
     metavar="SHARE", help="Share of the link's rate that --soak uses; 1 is as much as it can.",
 )  # fmt: skip
 @click.option(
+    "--answers", is_flag=True,
+    help="Time what management asks of the nodes, before --soak and under it: echoes, connections,"
+    " ibstat, opainfo, perfquery, ibv_devinfo. What stops to answer under load fails.",
+)  # fmt: skip
+@click.option(
     "--campaign", metavar="NAME|FILE",
     help="Measure a named list of measurements with a page of its own: validation, evaluation,"
     " provider, tutorial, imb-ten, or a file.",
@@ -120,7 +125,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         elif options["soak"]:
             from fabricgauge.model.features import load_role
 
-            ctx.exit(load_role("soak")(context, options["soak"], options["soak_share"], printing))
+            words = options["soak"], options["soak_share"], options["answers"]
+            ctx.exit(load_role("soak")(context, *words, printing))
         else:
             ctx.exit(_check(context, printing, curves))
 
@@ -136,8 +142,8 @@ _WITH_CAMPAIGN = frozenset({
 
 #: Options with an effect on a soak: the place, MPI and its setting, and the report.
 _WITH_SOAK = frozenset({
-    "soak", "soak_share", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
-    "network", "unpinned", "rank_order", "mpi", "keep_programs", "output", "format",
+    "soak", "soak_share", "answers", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher",
+    "ssh_config", "network", "unpinned", "rank_order", "mpi", "keep_programs", "output", "format",
     "fail_on", "quiet", "verbose",
 })  # fmt: skip
 
@@ -153,7 +159,7 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
         cli_options.refuse_without_effect(ctx, _WITH_SOAK, reason)
     elif not soaks:
         every = {parameter.name or "" for parameter in ctx.command.params}
-        cli_options.refuse_without_effect(ctx, every - {"soak_share"}, "{} needs --soak")
+        cli_options.refuse_without_effect(ctx, every - {"soak_share", "answers"}, "{} needs --soak")
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
 #: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
-#: soak: ``soak_network(context, seconds, share, printing)`` keeps a network busy and names dips
+#: soak: ``soak_network(context, seconds, share, answers, printing)`` names dips under load
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[

@@ -21,6 +21,7 @@ from fabricgauge.model.errors import UsageError
         (("--soak", "5s", "--for", "nagios"), "--for"),
         (("--soak", "5s", "--sim", "star:4"), "--sim"),
         (("--soak-share", "0.5"), "--soak-share"),
+        (("--answers",), "--answers"),
     ],
 )
 def test_an_option_without_effect_is_refused_before_anything_starts(
@@ -39,7 +40,10 @@ def test_what_is_heeded_is_an_option_of_check(heeded: frozenset[str]) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("--soak", "5s", "--soak-share", "0.5", "c1", "c2", "--network", "net1"), ("c1", "c2")],
+    [
+        ("--soak", "5s", "--soak-share", "0.5", "--answers", "c1", "c2", "--network", "net1"),
+        ("c1", "c2"),
+    ],
 )
 def test_what_is_heeded_is_accepted(words: tuple[str, ...]) -> None:
     ctx = check.make_context("check", list(words))

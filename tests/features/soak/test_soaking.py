@@ -233,13 +233,18 @@ def test_a_stopped_rank_comes_before_the_direction_to_it() -> None:
 def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
     """Load may make dips; it stops no message."""
     program = Path(sys.executable).with_name("fabricgauge")
-    words = ("check", "--lab", "--soak", "2s", "-q", "--format", "json", "-o", str(tmp_path))
+    words = ("check", "--lab", "--soak", "2s", "--answers", "-q", "--format", "json",
+             "-o", str(tmp_path))  # fmt: skip
     done = subprocess.run([program, *words], capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1, 3), done.stderr
     report = json.loads(done.stdout)
     ways = report["soak"]["directions"]
     assert [(way["origin"], way["target"]) for way in ways] == [("c1", "c2"), ("c2", "c1")]
     assert all(way["messages"] > 0 and way["pings"] > 0 for way in ways)
+    answers = report["soak"]["answers"]
+    asked = {(answer["node"], answer["kind"], answer["peer"]) for answer in answers}
+    assert asked >= {("c1", "echo", "c2"), ("c2", "connect", "c1"), ("c1", "access", "")}
+    assert all(answer["before"]["missing"] == 0 for answer in answers)
     (run,) = tmp_path.iterdir()
     assert {SOAKED, "report.html", "fabric.json"} <= {entry.name for entry in run.iterdir()}
 

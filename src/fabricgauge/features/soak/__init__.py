@@ -6,6 +6,7 @@ with a page, and each dip in dips.jsonl the moment it is over.
     program     the measuring program, built once for each MPI (engine/soak)
     records     its lines
     watching    records → dips, stalls and stuck ranks; pure, and its memory does not grow
+    answers     what management asks of the nodes, before the load and under it
     soaking     starts the program, watches it, stores the result
     content     what a report shows
 """

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 
+from fabricgauge.features.soak.answers import Asked, judge_answer
 from fabricgauge.features.soak.soaking import Soaked, describe_dip, describe_stuck, judge
 from fabricgauge.features.soak.watching import Dip, Direction
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import duration, memory
 from fabricgauge.model.words.networks import named
 from fabricgauge.model.words.sentences import direction, folded
@@ -31,6 +33,15 @@ HOW = (
 )
 
 
+HOW_ANSWERS = (
+    "Each round asks every node for one echo and one connection to its neighbour over the loaded"
+    " network, and for its fabric's tools; an empty program shows how busy the host is, the way to"
+    " the node is that of the launcher. FAIL: two answers and a fifth of them were missing under"
+    " load. WARN: one was missing, or the median took more than 0.1 s and five times as long. What"
+    " did not answer before the load is not judged."
+)
+
+
 def _document(soaked: Soaked, setting: Setting) -> doc.Report:
     outcome, reason = judge(soaked)
     about = (
@@ -46,6 +57,8 @@ def _document(soaked: Soaked, setting: Setting) -> doc.Report:
 
 
 def _sections(soaked: Soaked) -> Iterator[doc.Section]:
+    if soaked.answers:
+        yield _answers(soaked)
     stuck = tuple(describe_stuck(item) for item in soaked.causes)
     yield doc.Section("stuck", "What stood still", (doc.Items(stuck),), urgent=True)
     dips = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "network")
@@ -62,6 +75,35 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
     table = doc.Table(columns, rows, limit=_WAY_LIMIT)
     yield doc.Section("directions", "Directions", (table, *_plots(soaked)))
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+
+
+_ANSWER_LIMIT = doc.RowLimit("{count} more questions: see soak.json.", {doc.SCREEN: 24})
+_RANK = (Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIPPED)
+
+
+def _answers(soaked: Soaked) -> doc.Section:
+    """Show what management asked of the nodes, the worst first."""
+    judged = [(judge_answer(answer), answer) for answer in soaked.answers]
+    judged.sort(key=lambda pair: (_RANK.index(pair[0]), -pair[1].loaded.median_s))
+    rows = tuple(
+        (
+            doc.Cell(outcome.value, tone=TONES[outcome]), answer.name,
+            *_phase(answer.before), *_phase(answer.loaded),
+        )
+        for outcome, answer in judged
+    )  # fmt: skip
+    columns = doc.heads("outcome", "question", ">before: answered", ">median", ">worst",
+                        ">under load: answered", ">median", ">worst")  # fmt: skip
+    note = doc.Paragraph(HOW_ANSWERS, kind="soft")
+    table = doc.Table(columns, rows, limit=_ANSWER_LIMIT)
+    return doc.Section("answers", "Answers of the nodes under load", (table, note))
+
+
+def _phase(asked: Asked) -> tuple[str, str, str]:
+    came = f"{asked.asked - asked.missing} of {asked.asked}"
+    if asked.asked == asked.missing:
+        return came, "–", "–"
+    return came, duration(asked.median_s), duration(asked.worst_s)
 
 
 def _row(way: Direction) -> tuple[str, ...]:

@@ -11,9 +11,14 @@ from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store.run_directory import RunDirectory
 
 
-def soak_network(context: RunContext, seconds: float, share: float, printing: Any) -> int:
-    """Soak for some seconds at a share of the link; return the exit status."""
-    soaked, interrupted = soak(context, seconds, share)
+def soak_network(
+    context: RunContext, seconds: float, share: float, answers: bool, printing: Any
+) -> int:
+    """Soak for some seconds at a share of the link; return the exit status.
+
+    With ``answers`` the management path is asked as well.
+    """
+    soaked, interrupted = soak(context, seconds, share, answers)
     context.progress.close()
     directory = context.directory
     try:

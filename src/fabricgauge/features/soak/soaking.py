@@ -8,6 +8,13 @@ import msgspec
 
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
+from fabricgauge.features.soak.answers import (
+    ROUNDS_BEFORE,
+    Answer,
+    Asker,
+    compare_phases,
+    judge_answers,
+)
 from fabricgauge.features.soak.program import soak_program
 from fabricgauge.features.soak.proof import (
     RATE_FAIL,
@@ -63,10 +70,14 @@ LONG_DIP_S, LONG_SHARE = WAITING_S, 0.1
 CLEAR_FACTOR, CLEAR_LENGTH_S = 2.5, 0.1
 
 
+_NOT_ASKED = Outcome.SKIPPED
+
+
 class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-soak"):
     """soak.json: the pace, what was seen in each direction, and what is stuck or was.
 
     ``crossings`` are the nodes' counters; ``ceiling_bytes_per_s`` is 0 if the rate is unknown.
+    ``answers`` are those of the management path, empty if it was not asked.
     """
 
     network: str
@@ -82,6 +93,7 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     interrupted: bool = False
     crossings: tuple[Crossing, ...] = ()
     ceiling_bytes_per_s: float = 0.0
+    answers: tuple[Answer, ...] = ()
     version: str = VERSION
 
     @property
@@ -133,6 +145,9 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
     is_noisy = stopped_s > STOPPED_SHARE * soaked.soaked_s
     if fault := _find_fault(soaked, is_noisy):
         return Outcome.FAIL, fault
+    answered, answer_reason = judge_answers(soaked.answers) if soaked.answers else (_NOT_ASKED, "")
+    if answered is Outcome.FAIL:
+        return answered, answer_reason
     if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
         return Outcome.INCONCLUSIVE, f"no message arrived: {soaked.ended.message}"
     running_share = max(0.0, 1 - stopped_s / soaked.soaked_s)
@@ -163,7 +178,10 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
         return Outcome.WARN, describe_stuck(soaked.stuck[0])
     if rate is Outcome.WARN:
         return rate, rate_reason
-    return Outcome.PASS, f"no dip in {duration(soaked.soaked_s)}"
+    if answered is not Outcome.PASS and soaked.answers:
+        return answered, answer_reason
+    heard = f"; {answer_reason}" if soaked.answers else ""
+    return Outcome.PASS, f"no dip in {duration(soaked.soaked_s)}{heard}"
 
 
 def _find_fault(soaked: Soaked, is_noisy: bool) -> str:
@@ -226,8 +244,12 @@ def describe_stuck(stuck: Stuck) -> str:
     return f"{stuck.origin}: {stuck.state or 'its rank wrote nothing'} ({lasted} without a record)"
 
 
-def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, bool]:
+def soak(
+    context: RunContext, seconds: float, share: float, answers: bool = False
+) -> tuple[Soaked, bool]:
     """Soak the first network of a begun run; return the result and if it was interrupted.
+
+    With ``answers`` the management path is asked before the load and under it.
 
     Raises:
         UsageError: the run has no engine over MPI, or fewer than two nodes.
@@ -242,14 +264,24 @@ def soak(context: RunContext, seconds: float, share: float) -> tuple[Soaked, boo
     access = context.target.access
     hosts = [host for host in access.hosts if host.node in launch.nodes]
     is_here = access.launcher == "local"
+    asker = Asker(hosts, network) if answers else None
     with nullcontext(engine.path) if is_here else required_on_nodes(engine.path, hosts) as path:
         placed = msgspec.structs.replace(engine, path=path)
-        return _watch(context, launch, network, pace, placed, seconds)
+        if asker is None:
+            return _watch(context, launch, network, pace, placed, seconds, None)
+        context.progress.stage(f"asking {len(hosts)} nodes before the load")
+        before = asker.ask(ROUNDS_BEFORE)
+        try:
+            soaked, interrupted = _watch(context, launch, network, pace, placed, seconds, asker)
+        finally:
+            loaded = asker.end()
+    answered = compare_phases(before, loaded)
+    return msgspec.structs.replace(soaked, answers=answered), interrupted
 
 
 def _watch(
     context: RunContext, launch: PlannedLaunch, network: Network | None, pace: Pace, engine: Engine,
-    seconds: float,
+    seconds: float, asker: Asker | None,
 ) -> tuple[Soaked, bool]:  # fmt: skip
     options = (
         "--seconds", f"{seconds:g}", "--bytes", str(pace.message_bytes),
@@ -270,6 +302,8 @@ def _watch(
         for line in running:
             if (record := parse_record(line)) is not None:
                 watcher.take(record)
+                if asker is not None:
+                    asker.begin()
                 if watcher.soaked_s > seconds + END_S:
                     break
     except KeyboardInterrupt as error:

@@ -1,0 +1,243 @@
+"""Time what management asks of the nodes, before a load and under it; judge the difference.
+
+Each round asks every node for an echo and a connection to its neighbours over the loaded network,
+for the fabric's tools that it has (``answers.sh``), and for nothing at all: the way to the node
+itself. What did not answer before the load is no fault of the load.
+"""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import resources
+from statistics import median
+from threading import Event, Thread
+
+import msgspec
+
+from fabricgauge.model.fabric import Network
+from fabricgauge.model.host_access import Host
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import duration
+from fabricgauge.nodes.process.run import run
+
+#: The way to a node: its launcher starts a program there.
+ACCESS = "access"
+#: An empty program: it shows how busy the host is.
+HOST = "true"
+#: Rounds before the load, and the pause between two rounds.
+ROUNDS_BEFORE, PAUSE_S = 5, 0.5
+#: Longest time of a round: two peers and four tools at their limits, and the way to the node.
+ROUND_S = 45.0
+MOST_AT_ONCE = 64
+#: An answer is missing too often from this number and share on; a single one is a warning.
+MISSING, MISSING_SHARE = 2, 0.2
+#: An answer is slow beyond this time, and this many times what it took before the load.
+SLOW_S, SLOW_FACTOR = 0.1, 5.0
+#: Exit statuses of ``answers.sh``.
+_ANSWERED, _SILENT = 0, 124
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """Answers to one question in one phase. ``median_s`` and ``worst_s`` are of those that came."""
+
+    asked: int = 0
+    missing: int = 0
+    median_s: float = 0.0
+    worst_s: float = 0.0
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One question to a node, before the load and under it.
+
+    ``kind`` is ``echo``, ``connect``, a tool's name, ``true`` or ``access``; ``peer`` is the node
+    that an echo or connection goes to.
+    """
+
+    node: str
+    kind: str
+    peer: str
+    before: Asked
+    loaded: Asked
+
+    @property
+    def name(self) -> str:
+        if self.kind == ACCESS:
+            return f"the way to {self.node}"
+        if self.peer:
+            return (
+                f"{'an echo' if self.kind == 'echo' else 'a connection'} {self.node} → {self.peer}"
+            )
+        return f"{self.kind} on {self.node}"
+
+
+#: Node, kind and peer; the seconds that each answer took, None for a missing one.
+Question = tuple[str, str, str]
+Times = dict[Question, list[float | None]]
+
+
+@cache
+def _script() -> str:
+    return resources.files(__package__).joinpath("answers.sh").read_text("utf-8")
+
+
+def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question, float | None]:
+    """Return the answers of one round; ``names`` are the nodes by address.
+
+    Lines of another form, and questions that the node cannot ask, are left out.
+    """
+    answers: dict[Question, float | None] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) != 5 or words[0] != "answer" or not words[3].isdecimal():
+            continue
+        _, kind, peer, code, took = words
+        if not took.isdecimal() or (peer != "-" and peer not in names):
+            continue
+        question = node, kind, names.get(peer, "")
+        if int(code) == _ANSWERED:
+            answers[question] = int(took) * 1e-9
+        elif int(code) == _SILENT:
+            answers[question] = None
+    return answers
+
+
+class Asker:
+    """Ask all nodes round by round; ``begin`` and ``end`` ask in the background."""
+
+    def __init__(self, hosts: Sequence[Host], network: Network | None) -> None:
+        members = network.members if network else ()
+        by_node = {member.node: member for member in members if member.ip}
+        self._hosts = hosts
+        self._names = {member.ip: node for node, member in by_node.items()}
+        ring = [host.node for host in hosts if host.node in by_node]
+        self._words = {
+            node: (by_node[node].interface, by_node[ring[(place + 1) % len(ring)]].ip)
+            for place, node in enumerate(ring)
+            if len(ring) > 1
+        }
+        self._stop = Event()
+        self._loaded: Times = {}
+        self._thread: Thread | None = None
+
+    def ask(self, rounds: int) -> Times:
+        """Ask a number of rounds, one after the other."""
+        times: Times = {}
+        for _ in range(rounds):
+            self._ask_all(times)
+        return times
+
+    def begin(self) -> None:
+        if self._thread is None:
+            self._thread = Thread(target=self._go_on, daemon=True)
+            self._thread.start()
+
+    def end(self) -> Times:
+        """Stop after the round under way; return the times since ``begin``."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(2 * ROUND_S)
+        return self._loaded
+
+    def _go_on(self) -> None:
+        while not self._stop.is_set():
+            self._ask_all(self._loaded)
+            self._stop.wait(PAUSE_S)
+
+    def _ask_all(self, times: Times) -> None:
+        with ThreadPoolExecutor(min(MOST_AT_ONCE, max(1, len(self._hosts)))) as pool:
+            for answers in pool.map(self._ask, self._hosts):
+                for question, took_s in answers.items():
+                    times.setdefault(question, []).append(took_s)
+
+    def _ask(self, host: Host) -> dict[Question, float | None]:
+        words = self._words.get(host.node, ("lo",))
+        argv = host.through(("sh", "-c", _script(), "answers", *words))
+        began_s = time.monotonic()
+        done = run(argv, timeout_s=ROUND_S)
+        took_s = time.monotonic() - began_s
+        answers = parse_round(host.node, done.stdout, self._names)
+        waited_s = sum(line_s for line_s in _spent(done.stdout))
+        reached = done.exit_code == 0 and not done.timed_out
+        answers[host.node, ACCESS, ""] = max(0.0, took_s - waited_s) if reached else None
+        return answers
+
+
+def _spent(text: str) -> Iterable[float]:
+    """Yield the seconds that the questions of a round took, answered or not."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 5 and words[0] == "answer" and words[4].isdecimal():
+            yield int(words[4]) * 1e-9
+
+
+def compare_phases(before: Times, loaded: Times) -> tuple[Answer, ...]:
+    """Return each question with both phases, in the order of the first answers."""
+    questions = dict.fromkeys((*before, *loaded))
+    return tuple(
+        Answer(*question, _summary(before.get(question, ())), _summary(loaded.get(question, ())))
+        for question in questions
+    )
+
+
+def _summary(times: Sequence[float | None]) -> Asked:
+    came = [took_s for took_s in times if took_s is not None]
+    if not came:
+        return Asked(len(times), len(times))
+    return Asked(len(times), len(times) - len(came), median(came), max(came))
+
+
+def judge_answer(answer: Answer) -> Outcome:
+    """Return FAIL for missing answers, WARN for a single or slow one, SKIPPED if unjudged.
+
+    A question is not judged if it had no answer before the load, or was not asked under it.
+    """
+    before, loaded = answer.before, answer.loaded
+    if before.asked == before.missing or not loaded.asked:
+        return Outcome.SKIPPED
+    if loaded.missing >= MISSING and loaded.missing >= MISSING_SHARE * loaded.asked:
+        return Outcome.FAIL
+    slow = loaded.median_s > max(SLOW_S, SLOW_FACTOR * before.median_s)
+    return Outcome.WARN if loaded.missing or slow else Outcome.PASS
+
+
+def judge_answers(answers: Sequence[Answer]) -> tuple[Outcome, str]:
+    """Return the outcome of all answers and its reason.
+
+    On a host where an empty program is slow or missing too, other missing answers are the host's:
+    INCONCLUSIVE.
+    """
+    outcomes = {answer: judge_answer(answer) for answer in answers}
+    busy = {
+        answer.node
+        for answer, outcome in outcomes.items()
+        if answer.kind == HOST and outcome in (Outcome.WARN, Outcome.FAIL)
+    }
+    for wanted in (Outcome.FAIL, Outcome.WARN):
+        bad = [answer for answer, outcome in outcomes.items() if outcome is wanted]
+        network_bad = [a for a in bad if not busy & {a.node, a.peer}]
+        if network_bad:
+            worst = max(network_bad, key=lambda a: (a.loaded.missing, a.loaded.median_s))
+            more = f", and {len(bad) - 1} more" if len(bad) > 1 else ""
+            return wanted, f"{describe(worst)}{more}"
+    if busy:
+        node = sorted(busy)[0]
+        return Outcome.INCONCLUSIVE, f"{node} was too busy to answer: an empty program waited too"
+    if not any(outcome is Outcome.PASS for outcome in outcomes.values()):
+        return Outcome.INCONCLUSIVE, "no question had an answer before the load"
+    return Outcome.PASS, "all answered under load"
+
+
+def describe(answer: Answer) -> str:
+    """Return an answer's figures in one line."""
+    before, loaded = answer.before, answer.loaded
+    if loaded.missing:
+        return (
+            f"under load {answer.name} had no answer {loaded.missing} of {loaded.asked} times;"
+            f" before it {before.asked - before.missing} of {before.asked} came, in"
+            f" {duration(before.median_s)}"
+        )
+    return (
+        f"under load {answer.name} took {duration(loaded.median_s)} in the median, at worst"
+        f" {duration(loaded.worst_s)}; before it {duration(before.median_s)}"
+    )
