@@ -20,6 +20,9 @@ _WORD_IF_ANY = r"^([A-Za-z0-9_@*/.][^\s\x00]*)?\Z"
 _MEMLOCK = r"^(unlimited|[0-9]+)?\Z"
 _PATH = r"^/[^\x00]*\Z"
 _SOURCE = r"^[^\x00-][^\x00]*\Z"
+_URL = r"^(https?|file)://[^\s\x00]+\Z"
+_KEY = r"^((https?|file)://[^\s\x00]+|/[^\s\x00]+)?\Z"
+_FINGERPRINT = r"^([0-9A-Fa-f]{4} *){0,16}\Z"
 
 EXPECTED = {
     _WORD: "one word that does not begin with a hyphen",
@@ -27,6 +30,9 @@ EXPECTED = {
     _MEMLOCK: "unlimited, or a number of KiB",
     _PATH: "an absolute path",
     _SOURCE: "SERVER:/PATH or a device",
+    _URL: "the URL of a repository's directory: http, https or file",
+    _KEY: "a URL or an absolute path",
+    _FINGERPRINT: "40 hexadecimal digits, as gpg --show-keys prints them",
 }
 
 Word = Annotated[str, Meta(pattern=_WORD)]
@@ -81,6 +87,40 @@ class Mount(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"ki
     options: Word = "nfsvers=3,nodev,nosuid"
 
 
+class Repository(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A repository of RPM packages; ``key`` signs them, and ``fingerprint`` proves the key."""
+
+    url: Annotated[str, Meta(pattern=_URL)]
+    key: Annotated[str, Meta(pattern=_KEY)] = ""
+    fingerprint: Annotated[str, Meta(pattern=_FINGERPRINT)] = ""
+
+    def __post_init__(self) -> None:
+        if self.url.endswith(".repo"):
+            raise ValueError(f"{self.url} is a file; write the baseurl that it names")
+        if self.key and len(self.fingerprint.replace(" ", "")) < _FINGERPRINT_DIGITS:
+            raise ValueError("key needs its fingerprint: gpg --show-keys prints it")
+
+
+#: Digits of the fingerprint of an OpenPGP key of version 4 (RFC 4880).
+_FINGERPRINT_DIGITS = 40
+
+
+class FabricSuite(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A fabric suite that was downloaded by hand; ``folder`` is where it is unpacked."""
+
+    archive: AbsolutePath
+    folder: AbsolutePath = "/opt/fabric-suite"
+    node: Word = "head"
+
+
+class Osu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """OSU's benchmarks: the archive, the MPI's folder of mpicc, the folder to install into."""
+
+    archive: AbsolutePath
+    mpi: AbsolutePath
+    prefix: AbsolutePath
+
+
 class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The nodes' image: ``root`` is its directory on the head, ``osimage`` its name."""
 
@@ -90,13 +130,15 @@ class Image(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     memlock: Memlock = ""
     mounts: tuple[Mount, ...] = ()
     services: tuple[Word, ...] = ()
+    repositories: tuple[Repository, ...] = ()
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Packages and limits of the head itself."""
+    """Packages, their repositories, and limits of the head itself."""
 
     packages: tuple[Word, ...] = ()
     memlock: Memlock = ""
+    repositories: tuple[Repository, ...] = ()
 
 
 class Export(msgspec.Struct, frozen=True):
@@ -130,6 +172,8 @@ class Description(msgspec.Struct, frozen=True):
     image: Image | Skipped = Skipped("the description has no [image]")
     export: Export | Skipped = Skipped("the description has no [export]")
     services: tuple[Services, ...] = ()
+    fabric_suite: FabricSuite | Skipped = Skipped("the description has no [fabric_suite]")
+    osu: Osu | Skipped = Skipped("the description has no [osu]")
     management: str = ""
     qcu: str = "qcu64e"
 

@@ -8,6 +8,7 @@ octal escapes.
 
 from collections.abc import Iterator, Sequence
 
+from fabricgauge.features.configure import software
 from fabricgauge.features.configure.description import Image, Mount
 from fabricgauge.features.configure.files import (
     edit_step,
@@ -27,6 +28,7 @@ from fabricgauge.model.finding import Command
 
 def asks(image: Image) -> Iterator[Command]:
     """Ask for each package alone, to know which are missing."""
+    yield from software.repository_asks(image)
     yield from (_query(image.root, (package,)) for package in image.packages)
     if image.memlock:
         yield from questions(HEAD, limits_path(image.root))
@@ -36,13 +38,14 @@ def asks(image: Image) -> Iterator[Command]:
 
 
 def steps(job: Draft, image: Image) -> Iterator[Step]:
-    """Yield the steps; packages come first, because they may bring files.
+    """Yield the steps; repositories come first, then packages, because they may bring files.
 
     Raises:
         UsageError: something else is mounted at a planned mount point.
     """
     root = image.root
     place = f"the image {root}" if root != "/" else on(HEAD)
+    yield from software.repository_steps(job, image)
     if image.packages:
         yield _package_step(job, image, place)
     if image.memlock:

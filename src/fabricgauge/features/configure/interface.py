@@ -10,15 +10,23 @@ from collections.abc import Iterable, Iterator
 from fabricgauge.features.configure import (
     clashes,
     export,
+    fabric_ports,
     image,
     lifeline,
     pings,
     restart,
     services,
+    software,
 )
 from fabricgauge.features.configure.backends import BACKENDS
 from fabricgauge.features.configure.backends.kind import Backend
-from fabricgauge.features.configure.description import Description, Export, Image
+from fabricgauge.features.configure.description import (
+    Description,
+    Export,
+    FabricSuite,
+    Image,
+    Osu,
+)
 from fabricgauge.features.configure.job import Draft, Reply, with_evidence
 from fabricgauge.features.configure.ports import ports_of
 from fabricgauge.features.configure.subnets import subnet_notes
@@ -93,7 +101,9 @@ def _questions(job: Draft) -> Iterator[Command]:
 def _images(description: Description) -> tuple[Image, ...]:
     """Return the head as an image, and the nodes' image."""
     head = description.head
-    head_image = Image("/", packages=head.packages, memlock=head.memlock)
+    head_image = Image(
+        "/", packages=head.packages, memlock=head.memlock, repositories=head.repositories
+    )
     return (
         (head_image,) if isinstance(description.image, Skipped) else (head_image, description.image)
     )
@@ -138,8 +148,11 @@ def plan(job: Draft) -> Configuration:
     early = restarts if job.doubts or _any_due(lanes) else ()
     steps = (
         *image_steps, *head_steps, *lanes,
-        *with_evidence((*backend.define(job), *early, *backend.activate(job), *pings.steps(job)),
-                 job.replies),
+        *with_evidence(
+            (*backend.define(job), *early, *backend.activate(job), *fabric_ports.steps(job),
+             *pings.steps(job)),
+            job.replies,
+        ),
         *(() if early else with_evidence(restarts, job.replies)),
     )  # fmt: skip
     notes = tuple(_notes(job, backend))
@@ -150,8 +163,12 @@ def _service_steps(job: Draft) -> Iterator[Step]:
     description = job.description
     if isinstance(description.export, Export):
         yield from with_evidence(export.steps(job, description.export), job.replies)
+    if isinstance(description.fabric_suite, FabricSuite):
+        yield from software.suite_steps(description.fabric_suite)
     for service_table in description.services:
         yield from services.steps(job, service_table)
+    if isinstance(description.osu, Osu):
+        yield from software.osu_steps(description.osu)
 
 
 def _any_due(steps: tuple[Step, ...]) -> bool:

@@ -21,11 +21,14 @@ from fabricgauge.features.configure.description import (
     AbsolutePath,
     Description,
     Export,
+    FabricSuite,
     Head,
     Image,
     Match,
     Mount,
     NetworkDescription,
+    Osu,
+    Repository,
     Services,
     Word,
 )
@@ -114,6 +117,8 @@ class DescriptionFile(msgspec.Struct, forbid_unknown_fields=True):
     image: Image | None = None
     export: ExportTable | None = None
     services: tuple[ServicesTable, ...] = ()
+    fabric_suite: FabricSuite | None = None
+    osu: Osu | None = None
 
 
 #: The keys of each table that a file may have.
@@ -121,6 +126,8 @@ _KEYS: dict[str, type[msgspec.Struct]] = {
     "": DescriptionFile, "network": NetworkTable, "network.adapter": AdapterTable,
     "head": Head, "image": Image, "image.mounts": Mount,
     "export": ExportTable, "services": ServicesTable,
+    "head.repositories": Repository, "image.repositories": Repository,
+    "fabric_suite": FabricSuite, "osu": Osu,
 }  # fmt: skip
 
 
@@ -246,6 +253,8 @@ def description_of(
         services=tuple(
             Services(_service_node(service.node), service.enable) for service in tables.services
         ),
+        fabric_suite=OPEN if tables.fabric_suite is None else tables.fabric_suite,
+        osu=OPEN if tables.osu is None else tables.osu,
         management=_management(origin, tables.management),
         qcu=tables.qcu,
     )

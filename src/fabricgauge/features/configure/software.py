@@ -1,0 +1,141 @@
+"""Plan software that no distribution has: a package repository, a fabric suite, OSU; pure.
+
+Sources: dnf.conf(5) of dnf 4, and the file that ``dnf config-manager --add-repo`` of
+dnf-plugins-core 4 writes: its name is the URL with other signs as underscores. rpm(8) of rpm 4.14
+to 4.19: a key's package is gpg-pubkey, its version the last eight digits of the fingerprint.
+INSTALL of Intel Fabric Suite 10: ``-n`` installs all with default options and leaves autostart,
+``-u`` removes all. OSU Micro-Benchmarks 5.8: configure, make, make install.
+"""
+
+import re
+from collections.abc import Iterator
+
+from fabricgauge.features.configure.description import FabricSuite, Image, Osu, Repository
+from fabricgauge.features.configure.files import edit_step, joined, questions
+from fabricgauge.features.configure.job import HEAD, Draft, on
+from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.model.finding import Command
+
+_OTHER_SIGNS = re.compile(r"[^A-Za-z0-9_.:-]+")
+
+
+def repository_asks(image: Image) -> Iterator[Command]:
+    for repository in image.repositories:
+        yield from questions(HEAD, _file(image.root, repository))
+
+
+def repository_steps(job: Draft, image: Image) -> Iterator[Step]:
+    """Yield two steps for each repository: its key, then its file. Packages need both."""
+    root = image.root
+    place = f"the image {root}" if root != "/" else on(HEAD)
+    for repository in image.repositories:
+        if repository.key:
+            yield _import_key(root, repository, place)
+        yield _add_repository(job, root, repository, place)
+
+
+def _add_repository(job: Draft, root: str, repository: Repository, place: str) -> Step:
+    lines = _lines(repository)
+    return edit_step(
+        job, HEAD, _file(root, repository), lambda _held: joined(lines), lines,
+        f"Add the package repository {repository.url} to {place}",
+        "the packages of the description are not in the distribution",
+    )  # fmt: skip
+
+
+def _name(repository: Repository) -> str:
+    return _OTHER_SIGNS.sub("_", repository.url.partition("://")[2]).strip("_")
+
+
+def _file(root: str, repository: Repository) -> str:
+    return f"{root.rstrip('/')}/etc/yum.repos.d/{_name(repository)}.repo"
+
+
+def _lines(repository: Repository) -> list[str]:
+    key = ["gpgcheck=1", f"gpgkey={repository.key}"] if repository.key else []
+    name = _name(repository)
+    return [f"[{name}]", f"name={name}", f"baseurl={repository.url}", "enabled=1", *key]
+
+
+def _import_key(root: str, repository: Repository, place: str) -> Step:
+    """Return the step that lets rpm trust a key, proved by its fingerprint."""
+    option = () if root == "/" else ("--root", root)
+    digits = repository.fingerprint.replace(" ", "").lower()[-8:]
+    versions = Command(HEAD, ("rpm", *option, "-q", "--qf", "%{VERSION}\\n", "gpg-pubkey"))
+    all_versions = Command(HEAD, ("rpm", *option, "-qa", "--qf", "%{VERSION}\\n", "gpg-pubkey"))
+    return Step(
+        f"Trust the key {digits} of {repository.url} in {place}",
+        "rpm refuses packages that are signed by a key that it does not know",
+        (Command(HEAD, ("rpm", *option, "--import", repository.key)),),
+        (Verification(versions, f"{digits}\n"),),
+        (Command(HEAD, ("rpm", *option, "-e", f"gpg-pubkey-{digits}")),),
+        before=(Verification(all_versions, f"{digits}\n", absent=True),),
+    )  # fmt: skip
+
+
+def suite_steps(suite: FabricSuite) -> Iterator[Step]:
+    """Yield the steps of a fabric suite that was downloaded by hand: unpack, install, verify."""
+    node = "" if suite.node == "head" else suite.node
+    top = suite.folder.rstrip("/")
+    install = f"{top}/INSTALL"
+    is_absent = Verification(Command(node, ("test", "!", "-e", top)), "")
+    yield Step(
+        f"Unpack {suite.archive} on {on(node)}",
+        "its owner offers it for download with an account only: copy it there first",
+        (
+            Command(node, ("mkdir", "-p", "--", top)),
+            Command(node, ("tar", "-xzf", suite.archive, "-C", top, "--strip-components=1")),
+        ),
+        (Verification(Command(node, ("test", "-x", install)), ""),),
+        (Command(node, ("rm", "-r", "--one-file-system", "--", top)),),
+        before=(is_absent, Verification(Command(node, ("test", "-r", suite.archive)), "")),
+    )  # fmt: skip
+    yield Step(
+        f"Install the fabric suite of {top} on {on(node)}",
+        "it brings the driver, the fabric manager and the tools of Omni-Path; -n leaves what starts"
+        " at boot as it is: [[services]] says that",
+        (Command(node, ("env", "-C", top, "./INSTALL", "-n")),),
+        (Verification(Command(node, ("rpm", "-q", "opa-basic-tools", "opa-fm")), ""),),
+        (Command(node, ("env", "-C", top, "./INSTALL", "-u")),),
+        undo_note="-u removes all of the suite, also what was installed by it before",
+    )  # fmt: skip
+    yield Step(
+        f"Check the driver and the ports of {on(node)}",
+        "a port of Omni-Path 100 has four lanes of 25 Gb/s; a new driver may need a restart",
+        verify=(
+            Verification(Command(node, ("lsmod",)), "\nhfi1 "),
+            Verification(Command(node, ("opainfo",)), "En: 25Gb"),
+        ),
+        undo_note="it changes nothing", follows=True,
+    )  # fmt: skip
+
+
+def osu_steps(osu: Osu) -> Iterator[Step]:
+    """Yield the steps that build OSU's benchmarks with the MPI of the site."""
+    prefix, source, mpi = osu.prefix.rstrip("/"), f"{osu.prefix.rstrip('/')}/src", osu.mpi
+    program = f"{prefix}/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
+    is_absent = Verification(Command(HEAD, ("test", "!", "-e", source)), "")
+    yield Step(
+        f"Unpack {osu.archive} in {source}",
+        "the benchmarks are built from source: they must use the MPI of the site",
+        (
+            Command(HEAD, ("mkdir", "-p", "--", source)),
+            Command(HEAD, ("tar", "-xzf", osu.archive, "-C", source, "--strip-components=1")),
+        ),
+        (Verification(Command(HEAD, ("test", "-x", f"{source}/configure")), ""),),
+        (Command(HEAD, ("rm", "-r", "--one-file-system", "--", source)),),
+        before=(is_absent, Verification(Command(HEAD, ("test", "-r", osu.archive)), "")),
+    )  # fmt: skip
+    compilers = (f"CC={mpi}/mpicc", f"CXX={mpi}/mpicxx")
+    yield Step(
+        f"Build OSU's benchmarks with {mpi}/mpicc and install them in {prefix}",
+        "check --tool osu starts them; with another MPI each rank would be a job of its own",
+        (
+            Command(HEAD, ("env", "-C", source, "./configure", *compilers, f"--prefix={prefix}")),
+            Command(HEAD, ("make", "-C", source)),
+            Command(HEAD, ("make", "-C", source, "install")),
+        ),
+        (Verification(Command(HEAD, ("ldd", program)), "libmpi"),),
+        (Command(HEAD, ("make", "-C", source, "uninstall")),),
+        before=(Verification(Command(HEAD, ("test", "-x", f"{mpi}/mpicc")), ""),),
+    )  # fmt: skip

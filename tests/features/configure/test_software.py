@@ -1,0 +1,166 @@
+"""Repositories, a fabric suite, OSU built with the site's MPI, and ports that become active."""
+
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.features.configure.sample import answered, drafted, network, wish
+
+from fabricgauge.features.configure import fabric_ports, software
+from fabricgauge.features.configure.description import (
+    FabricSuite,
+    Head,
+    Image,
+    Osu,
+    Repository,
+    Services,
+)
+from fabricgauge.features.configure.interface import checks, plan, questions
+from fabricgauge.features.configure.job import Reply, holds
+from fabricgauge.features.configure.values import Step
+from fabricgauge.model.finding import Command
+
+URL, KEY = "https://yum.repos.example.com/oneapi", "https://yum.repos.example.com/KEY.PUB"
+FINGERPRINT = "BF44 13C4 0E9D 7C1A F4E8 1A3B 3D2C 9E07 7E6C 5DBE"
+REPOSITORY = Repository(URL, KEY, FINGERPRINT)
+FILE = "/etc/yum.repos.d/yum.repos.example.com_oneapi.repo"
+
+
+def words(commands: tuple[Command, ...]) -> list[str]:
+    return [" ".join(command.argv) for command in commands]
+
+
+def steps_of(title: str, all_steps: tuple[Step, ...]) -> list[Step]:
+    return [step for step in all_steps if title in step.title]
+
+
+def test_a_repository_is_trusted_then_added_then_used() -> None:
+    head = Head(packages=("intel-mpi",), repositories=(REPOSITORY,))
+    job = drafted(wish("ip", head=head))
+    steps = plan(answered(job, {})).steps
+    key, repository, package = steps[:3]
+    assert words(key.commands) == [f"rpm --import {KEY}"]
+    assert words(key.undo) == ["rpm -e gpg-pubkey-7e6c5dbe"]
+    assert key.verify[0].expected == "7e6c5dbe\n"
+    assert FILE in repository.commands[0].argv
+    content = repository.commands[0].stdin
+    assert content.splitlines()[2:] == [
+        f"baseurl={URL}", "enabled=1", "gpgcheck=1", f"gpgkey={KEY}"
+    ]  # fmt: skip
+    assert repository.undo and package.title.startswith("Install intel-mpi")
+
+
+def test_what_is_there_already_is_fulfilled() -> None:
+    head = Head(repositories=(REPOSITORY,))
+    job = drafted(wish("ip", head=head))
+    (held,) = (
+        step.commands[0].stdin for step in plan(answered(job, {})).steps if "Add the" in step.title
+    )
+    job = answered(job, {("", FILE): held})
+    replies = dict(job.replies)
+    for command in checks(plan(job)):
+        if command.argv[0] == "rpm":
+            replies[command] = Reply(0, "fd431d51\n7e6c5dbe\n")
+    steps = plan(msgspec.structs.replace(job, replies=replies)).steps
+    assert all(step.fulfilled for step in steps[:2])
+    assert any(command.argv[-1] == FILE for command in questions(job))
+
+
+def test_an_image_has_its_own_repository_and_key() -> None:
+    image = Image("/install/root", repositories=(REPOSITORY,))
+    key, repository = software.repository_steps(drafted(), image)
+    assert words(key.commands) == [f"rpm --root /install/root --import {KEY}"]
+    assert f"/install/root{FILE}" in repository.commands[0].argv
+
+
+@pytest.mark.parametrize(("table", "reason"), [
+    ({"url": URL, "key": KEY}, "fingerprint"),
+    ({"url": f"{URL}.repo"}, "baseurl"),
+    ({"url": "ftp:x"}, "regex"),
+    ({"url": URL, "key": "-x", "fingerprint": FINGERPRINT}, "regex"),
+])  # fmt: skip
+def test_a_repository_without_proof_is_refused(table: dict[str, str], reason: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=reason):
+        msgspec.convert(table, Repository)
+
+
+def test_a_fabric_suite_is_unpacked_installed_and_verified() -> None:
+    unpack, install, verify = software.suite_steps(FabricSuite("/root/IFS.tgz", "/opt/ifs", "c1"))
+    assert words(unpack.undo) == ["rm -r --one-file-system -- /opt/ifs"]
+    assert any(check.command.argv == ("test", "!", "-e", "/opt/ifs") for check in unpack.before)
+    assert words(install.commands) == ["env -C /opt/ifs ./INSTALL -n"]
+    assert words(install.undo) == ["env -C /opt/ifs ./INSTALL -u"]
+    assert not verify.commands and verify.follows
+    lsmod, opainfo = verify.verify
+    assert holds(lsmod, Reply(0, "Module  Size\nhfi1 770048 1\n"))
+    assert not holds(lsmod, Reply(0, "Module  Size\nrdmavt 98304 1 hfi1\n"))
+    assert holds(opainfo, Reply(0, "LinkSpeed      En: 25Gb                 Sup: 25Gb"))
+    assert not holds(opainfo, Reply(0, "LinkSpeed      En: 12.5Gb               Sup: 25Gb"))
+    assert {command.node for step in (unpack, install) for command in step.commands} == {"c1"}
+
+
+@pytest.mark.parametrize(("kind", "manager", "checked"), [
+    ("omni-path", "opafm", True), ("infiniband", "opensm", True),
+    ("infiniband", "opafm", False), ("ethernet", "opensm", False),
+])  # fmt: skip
+def test_ports_are_checked_once_their_manager_starts(
+    kind: str, manager: str, checked: bool
+) -> None:
+    services = (Services("c1", (manager,)),)
+    job = drafted(wish("ip", network(kind=kind, mtu_bytes=2044), services=services))
+    found = [*fabric_ports.steps(job)]
+    assert bool(found) is checked
+    if checked:
+        (step,) = found
+        check = step.verify[0]
+        assert check.command.node == "c1" and "enp97s0" in check.command.argv[1]
+        assert holds(check, Reply(0, "4: ACTIVE\n")) and not holds(check, Reply(0, "2: INIT\n"))
+        titles = [step.title for step in plan(job).steps]
+        ping = next(at for at, title in enumerate(titles) if "reach each other" in title)
+        assert titles[ping - 1] == step.title
+
+
+CONFIGURE = """\
+#!/bin/sh
+for word; do case $word in CC=*) cc=${word#CC=};; --prefix=*) prefix=${word#--prefix=};; esac; done
+printf 'all:\\n\\t%s -o osu_latency latency.c\\n' "$cc" > Makefile
+place=$prefix/libexec/osu-micro-benchmarks/mpi/pt2pt
+printf 'install:\\n\\tmkdir -p %s && cp osu_latency %s/\\n' "$place" "$place" >> Makefile
+printf 'uninstall:\\n\\trm %s/osu_latency\\n' "$place" >> Makefile
+"""
+
+
+def run_all(commands: tuple[Command, ...]) -> None:
+    for command in commands:
+        subprocess.run(command.argv, check=True, capture_output=True, text=True)
+
+
+def test_osu_is_built_with_the_mpi_that_is_named_and_taken_back(tmp_path: Path) -> None:
+    """The commands run for real, on a package with the targets that automake gives OSU's."""
+    wrapper = shutil.which("mpicc")
+    if wrapper is None:
+        pytest.skip("needs mpicc")
+    package = tmp_path / "osu-micro-benchmarks-5.8"
+    package.mkdir()
+    (package / "configure").write_text(CONFIGURE)
+    (package / "configure").chmod(0o755)
+    (package / "latency.c").write_text(
+        "#include <mpi.h>\nint main(int c, char **v) { return MPI_Init(&c, &v); }\n"
+    )
+    archive, prefix = tmp_path / "osu.tgz", tmp_path / "osu"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(package, package.name)
+    osu = Osu(str(archive), str(Path(wrapper).parent), str(prefix))
+    made = [*software.osu_steps(osu)]
+    for step in made:
+        run_all(tuple(check.command for check in step.before))
+        run_all(step.commands)
+        for check in step.verify:
+            done = subprocess.run(check.command.argv, capture_output=True, text=True, check=False)
+            assert holds(check, Reply(done.returncode, done.stdout)), (check, done)
+    for step in reversed(made):
+        run_all(step.undo)
+    assert not (prefix / "src").exists() and not [*prefix.rglob("osu_latency")]
