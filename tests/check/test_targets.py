@@ -1,11 +1,14 @@
 """Which networks are measured, which were meant to be, and when a run may be resumed."""
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 from tests import rdma_nodes
 from tests.judge import planted
 from tests.nodes.discover.test_ports import alike
 
+from fabricgauge.check import main_job
 from fabricgauge.check.begin import find_changes, networks_for_tool
 from fabricgauge.check.networks import (
     choose_targets,
@@ -25,8 +28,10 @@ from fabricgauge.model.fabric import (
     Network,
     Unreached,
 )
-from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.run import Run
+from fabricgauge.model.words.networks import OWN_CHOICE
 
 PLACE = ("c1", "c2")
 PLAN = Plan(
@@ -293,3 +298,57 @@ def test_rails_that_nobody_can_tell_apart_are_not_measured_by_nccl_and_it_is_tol
     for request in (asked(), MeasurementRequest(tool="iperf3")):
         assert [one for one, _ in choose_targets(request, fabric(mixed), PLACE)] == [mixed]
         assert find_unjoined_networks(request, (), fabric(mixed), PLACE) == ()
+
+
+def of_kind(name: str, technology: str, rate: float, rails: int = 1) -> Network:
+    found = network(name, *PLACE)
+    return msgspec.structs.replace(found, technology=technology, rate_bit_s=rate, rails=rails)
+
+
+def chosen_for(words: str, *networks: Network) -> list[str | None]:
+    return [
+        one.name if one else None
+        for one, _ in choose_targets(asked(words), fabric(*networks), PLACE)
+    ]
+
+
+def test_stated_rails_mean_the_network_that_has_them() -> None:
+    """The name of a network with two rails is found by what it is, as an import states it."""
+    rails = [of_kind(f"omni-path-rail{number}", "omni-path", 100e9) for number in (1, 2)]
+    both = of_kind("omni-path", "omni-path", 100e9, 2)
+    assert chosen_for("opa100 rails=2", both, *rails) == ["omni-path"]
+    with pytest.raises(UsageError, match="opa100 rails=4"):
+        chosen_for("opa100 rails=4", both, *rails)
+
+
+def test_stated_rails_mean_as_many_networks_at_once() -> None:
+    two = (of_kind("net1", "ethernet", 1e9), of_kind("net2", "ethernet", 1e9))
+    assert chosen_for("1GbE rails=2", *two) == [None]
+    for words in ("1GbE rails=3", "10GbE rails=2", "opa100 rails=2", "1GbE"):
+        with pytest.raises(UsageError, match="available: net1, net2"):
+            chosen_for(words, *two)
+    with pytest.raises(UsageError, match="name it alone"):
+        choose_targets(asked("1GbE rails=2", "net1"), fabric(*two), PLACE)
+    with pytest.raises(UsageError):
+        choose_targets(
+            MeasurementRequest(network=("1GbE rails=2",), tool="osu"), fabric(*two), PLACE
+        )
+
+
+def test_a_host_is_measured_beside_what_mpi_chose_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MPI's own choice has a name in verdicts, and none in launches."""
+    cases = (Case("bandwidth/1048576/0>1", "bandwidth", 2**20, 64, 0, 1, 1.0),)
+    plan = msgspec.structs.replace(PLAN, launches=(PlannedLaunch(1, None, None, PLACE, cases),))
+    run = Run("r", "", (), {}, fabric(), plan, (), complete=True)
+    measured: list[PlannedLaunch] = []
+    context = SimpleNamespace(
+        run=run, context_now=lambda: None, progress=SimpleNamespace(stage=lambda _: None)
+    )
+    monkeypatch.setattr(main_job, "below_pass", lambda _: (OWN_CHOICE,))
+    monkeypatch.setattr(main_job, "measure", lambda _, launches: measured.extend(launches))
+    main_job._measure_reference_host(context)  # type: ignore[arg-type]
+    assert [(launch.network, launch.nodes) for launch in measured] == [
+        ("loopback:c1", ("c1", "c1"))
+    ]

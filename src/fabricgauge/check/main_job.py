@@ -47,7 +47,7 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.words import sentences
-from fabricgauge.model.words.networks import named
+from fabricgauge.model.words.networks import OWN_CHOICE, named
 
 #: How often a broken launch's other nodes are measured at most: once for each culprit.
 MAX_REPLANS = 3
@@ -163,7 +163,8 @@ def _measure_reference_host(context: RunContext) -> None:
         why = "below its ceiling; measuring one host without the network"
         context.progress.stage(f"{name}: {why}")
         first = run.plan.launches[0].nodes[0]
-        launch = host_reference(run.plan.last + 1, first, name, run.plan)
+        network = None if name == OWN_CHOICE else name
+        launch = host_reference(run.plan.last + 1, first, network, run.plan)
         if launch.network not in {made_launch.network for made_launch in run.launches}:
             measure(context, (launch,))
             return  # the figure of one node serves all its networks

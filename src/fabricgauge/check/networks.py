@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
 from fabricgauge.check.plan.plan import Targets
+from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
@@ -34,9 +35,10 @@ def choose_targets(
     choice.
 
     RDMA over Ethernet is measured only on request. A suite of ``--tool`` needs addresses. The name
-    or subnet of a network whose rails are measured one by one means all its rails. With ``partly``
-    a network counts that joins most of the nodes; if none does, those that join the most nodes
-    count.
+    or subnet of a network whose rails are measured one by one means all its rails. A statement as
+    for imports (``opa100 rails=2``) means the network of that kind with as many rails, or as many
+    such networks at once, which MPI's own choice uses. With ``partly`` a network counts that joins
+    most of the nodes; if none does, those that join the most nodes count.
 
     Raises:
         CannotRun: no network joins the nodes.
@@ -55,6 +57,13 @@ def choose_targets(
     chosen: list[Network] = []
     for name in request.network:
         matching = [network for network in joining if _has_name(network, name)]
+        if not matching and (stated := _stated_rails(name)):
+            matching = [network for network in joining if _is_stated(network, stated)]
+            at_once = not (request.tool or request.transport)
+            if not matching and at_once and _count_stated(joining, stated) == stated.rails:
+                if len(request.network) > 1:
+                    raise UsageError(f"{name!r} is several networks at once; name it alone")
+                return ((None, Skipped(f"MPI chose among {stated.rails} networks itself")),)
         chosen += [network for network in matching if network not in chosen]
         if not matching:
             available = ", ".join(network.name for network in joining) or "none"
@@ -101,6 +110,33 @@ def _has_name(network: Network, word: str) -> bool:
     """
     whole_name = network.name if network.has_rdma_ports else whole_of(network.name)
     return word in (network.name, network.subnet, whole_name)
+
+
+def _stated_rails(text: str) -> Network | None:
+    """Return the network of several rails that a text states; None for any other text."""
+    try:
+        stated = stated_network(text)
+    except UsageError:
+        return None
+    return stated if stated.rails > 1 else None
+
+
+def _is_stated(network: Network, stated: Network) -> bool:
+    return network.rails == stated.rails and _is_kind(network, stated)
+
+
+def _is_kind(network: Network, stated: Network) -> bool:
+    """Check if a found network has the stated technology and rate; an unknown rate is any."""
+    rate = network.rate_bit_s
+    return network.technology == stated.technology and (
+        isinstance(rate, Skipped) or rate == stated.rate_bit_s
+    )
+
+
+def _count_stated(joining: Sequence[Network], stated: Network) -> int:
+    """Count networks of one rail each that are of the stated kind, on wires of their own."""
+    single = [network for network in joining if network.rails == 1 and _is_kind(network, stated)]
+    return len({network.wire or network.name for network in single})
 
 
 def _mixed(request: MeasurementRequest, fabric: Fabric) -> Iterator[tuple[str, str]]:
