@@ -8,7 +8,6 @@ import msgspec
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Rule, by_network, complete, worst
-from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_EMULATED,
@@ -27,7 +26,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
 from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.model.judged import RunVerdicts
-from fabricgauge.model.pairs import Recheck
+from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import (
@@ -53,8 +52,7 @@ def judgement(context: Context) -> RunVerdicts:
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
     judged_tables = []
     for part in parts(run):
-        pairs = localise(part.launches, part.fabric.topology)
-        part_context = Context(part, context.ceilings, context.thresholds, pairs)
+        part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
         part_verdicts = [verdict for rule in RULES for verdict in _apply(rule, part_context)]
         table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
         judged_tables.append(
@@ -65,6 +63,15 @@ def judgement(context: Context) -> RunVerdicts:
     ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
     tables = tuple(table for table, _ in judged_tables)
     return RunVerdicts(ordered, overall_of(tables), tables)
+
+
+def _analyse_matrix(part: Run) -> FabricResult:
+    """Return what a table's matrix of pairs shows; other tables do not load the analysis."""
+    if not any(launch.of_many_pairs for launch in part.launches):
+        return NO_PAIRS
+    from fabricgauge.judge.localise.detect import localise
+
+    return localise(part.launches, part.fabric.topology)
 
 
 def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:

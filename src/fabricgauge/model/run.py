@@ -99,6 +99,11 @@ class Launch(msgspec.Struct, frozen=True):
         return any(curve.points for curve in self.curves)
 
     @property
+    def of_many_pairs(self) -> bool:
+        """True if it measured pairs of many ranks: in rounds, or as a log's matrix."""
+        return bool(self.rounds) or any(curve.evidence.rank_pairs for curve in self.curves)
+
+    @property
     def completed(self) -> tuple[Measurement, ...]:
         """The measurements that ended properly."""
         return tuple(case for case in self.measurements if case.status == "ok")

@@ -95,6 +95,7 @@ def verdicts(name: str) -> list[tuple[str, str, Outcome]]:
     plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
     launch = launch_of(curves_of("nxnlatbw", name), nodes)
     judged = conclude(Run("r", "", (), {}, fabric, plan, (launch,), complete=True), DEFAULTS)
+    assert len(judged.fabric.analyses) == 2
     return [
         (verdict.rule, " ".join(verdict.about.names), verdict.outcome)
         for verdict in judged.verdicts
