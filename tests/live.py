@@ -77,3 +77,12 @@ def fault() -> Callable[..., None]:
         assert done.returncode == 0, done.stderr
 
     return inject
+
+
+def hide(lab: str, *folders: Path) -> None:
+    """Hide the head's folders from both nodes of a lab."""
+    for node in ("c1", "c2"):
+        for folder in folders:
+            words = ("mount", "-t", "tmpfs", "-o", "mode=0700", "tmpfs", str(folder))
+            done = fabricgauge("lab", "exec", "--name", lab, node, "--", *words)
+            assert done.returncode == 0, done.stderr

@@ -10,7 +10,10 @@ import pytest
 from tests.check.commands import fabricgauge
 from tests.docs.json_schemas import require_fit
 from tests.features.application.test_profile import SOURCES
+from tests.live import hide
 from tests.nodes.engines.launched import engine_for
+
+from fabricgauge.nodes.engines.cache import cache_folder
 
 pytestmark = [pytest.mark.lab]
 
@@ -92,3 +95,15 @@ def test_a_launcher_in_front_of_the_program_is_wrong_usage(
                        "2", str(program))  # fmt: skip
     assert done.returncode == 2
     assert "remove mpirun and its options" in done.stderr
+
+
+@pytest.mark.slow
+def test_nodes_that_share_no_folder_get_the_recorder(
+    tmp_path: Path, program: Path, lab: Callable[..., str]
+) -> None:
+    name = lab()
+    hide(name, cache_folder(), tmp_path)
+    status, report = scaled(tmp_path, program, "--lab", name, "--at", "1,2", "--launches", "1")
+    assert (status, report["overall"]) == (0, "PASS"), report
+    sent = [launch["left_node_bytes"] for launch in report["scale"]["launches"]]
+    assert sorted(sent) == [0, 2 * SENT_BYTES]

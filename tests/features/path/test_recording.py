@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 from tests.check.commands import fabricgauge
+from tests.live import hide
 from tests.nodes.engines.path_samples import sends
 from tests.rdma_guests import counted
 
 from fabricgauge.features.path.recording import WARM_UP_CALLS, stored_paths
 from fabricgauge.features.path.values import CallPath
 from fabricgauge.lab.state import LabState
+from fabricgauge.nodes.engines.cache import cache_folder
 from fabricgauge.nodes.engines.sources import VERBS_HEADER
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -36,6 +38,14 @@ def test_collectives_are_traced_over_a_labs_network(
         assert one.way == "net1"
         assert one.usual is not None
         assert sends(one.usual) == 1, one.usual.system_calls
+
+
+@pytest.mark.slow
+def test_nodes_that_lack_the_tracer_get_it(lab: Callable[..., str], tmp_path: Path) -> None:
+    name = lab()
+    hide(name, cache_folder())
+    (send,) = traced(tmp_path, "--lab", name, "--network", "net1", "--calls", "send")
+    assert send.usual is not None and send.usual.instructions
 
 
 @pytest.mark.slow
