@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from gpu_proof.nccl_code import keep_architectures
 from gpu_proof.pack import Packer, pinned
 from gpu_proof.parts import Unpacked, unpack, write_parts
 from gpu_proof.report import write_report
-from gpu_proof.run import make_own_folder, without_foreign_wheels
+from gpu_proof.run import make_own_folder, unpack_wheel, without_foreign_wheels
 from gpu_proof.steps import (
     STEPS,
     be_refused,
@@ -33,6 +34,7 @@ from gpu_proof.steps import (
     measure,
     meet_failures,
     read_by_gauge,
+    run_nccl,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,6 +137,18 @@ def test_the_packed_wheel_gets_the_programs_of_the_machine_s_mpi(tmp_path: Path)
     kept = json.loads((folder / "programs.json").read_text())
     assert [row["file"] for row in kept] == ["x86_64/libmpi.so.40/engine", "x86_64//connect"]
     assert all((folder / row["file"]).read_text() == row["file"] for row in kept)
+
+
+def test_programs_of_an_unpacked_wheel_can_be_executed(tmp_path: Path) -> None:
+    wheel = tmp_path / "a.whl"
+    with zipfile.ZipFile(wheel, "w") as packed:
+        for name, mode in (("a/program", 0o755), ("a/text", 0o644)):
+            member = zipfile.ZipInfo(name)
+            member.external_attr = mode << 16
+            packed.writestr(member, "content")
+    unpack_wheel(wheel, tmp_path / "out")
+    assert os.access(tmp_path / "out" / "a" / "program", os.X_OK)
+    assert not (tmp_path / "out" / "a" / "text").stat().st_mode & 0o111
 
 
 def test_wheels_of_another_python_are_named(tmp_path: Path) -> None:
@@ -361,6 +375,20 @@ def test_a_check_counts_if_it_measured_from_a_gpu(
         return status, " INCONCLUSIVE  a word\n", ""
 
     assert check_with_gauge(answered(tmp_path, answer)).status == expected
+
+
+@pytest.mark.parametrize(("wrong", "expected"), [(0, "done"), (3, "failed")])
+def test_wrong_elements_of_a_collective_fail(tmp_path: Path, wrong: int, expected: str) -> None:
+    def answer(name: str, _argv: list[str]) -> tuple[int, str, str]:
+        bad = wrong if name.endswith("1-broadcast") else 0
+        row = "           8             2     float     sum      -1     1.0    0.0    0.0      0\n"
+        return 0, f"{row}# Out of bounds values : {bad} {'FAILED' if bad else 'OK'}\n", ""
+
+    bench = answered(tmp_path, answer)
+    bench.raw.mkdir()
+    result = run_nccl(bench)
+    assert result.status == expected
+    assert ("broadcast on 1 ranks: 3 wrong elements" in result.sentence) is bool(wrong)
 
 
 def test_the_folder_for_the_work_is_the_user_s_own(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from gpu_proof.bench import Bench, Result
 from gpu_proof.steps import NOT_SHOWN, Step
 
+#: Letters of a cell; the step's own section has the whole sentence.
+_MOST = 240
 _SIGNS = {"done": "done", "failed": "**FAILED**", "skipped": "skipped"}
 
 
@@ -57,4 +59,5 @@ def write_report(
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")[:240]
+    line = text.replace("\n", " ")
+    return (line if len(line) <= _MOST else f"{line[: _MOST - 1]}…").replace("|", "\\|")

@@ -19,7 +19,9 @@ from gpu_proof.steps import STEPS, Step
 
 
 def run(root: Path, options: argparse.Namespace) -> int:
-    """Run the proof; exit status 0 if no step failed, 1 if one did, 3 if no GPU was measured.
+    """Run the proof; exit status 0 if no step failed and no part was damaged or missing, else 1.
+
+    3 if no GPU was measured.
 
     2 if the folder for the work is not this user's own.
     """
@@ -56,7 +58,7 @@ def run(root: Path, options: argparse.Namespace) -> int:
     print(f"{time.monotonic() - begin:6.1f} s  {report}", flush=True)
     if why:
         return 3
-    return 1 if any(result.status == "failed" for _, result in results) else 0
+    return 1 if problems or any(result.status == "failed" for _, result in results) else 0
 
 
 def without_foreign_wheels(
@@ -134,11 +136,20 @@ def _lay_out(unpacked: Unpacked, work: Path) -> list[str]:
             with tarfile.open(path) as archive:
                 archive.extractall(folder, filter="data")
             for wheel in sorted(folder.glob("*.whl")):
-                zipfile.ZipFile(wheel).extractall(folder)  # noqa: S202 (our own parts)
+                unpack_wheel(wheel, folder)
                 wheel.unlink()
         except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
             problems.append(f"{name} cannot be unpacked: {error}")
     return problems
+
+
+def unpack_wheel(wheel: Path, folder: Path) -> None:
+    """Unpack a wheel; its programs may be executed, which zipfile forgets."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder)  # noqa: S202 (our own parts)
+        for member in packed.infolist():
+            if not member.is_dir() and member.external_attr >> 16 & 0o100:
+                (folder / member.filename).chmod(0o755)
 
 
 def _pack_raw(raw: Path, archive: Path) -> None:

@@ -502,7 +502,7 @@ def run_nccl(bench: Bench) -> Result:
     ]
     runs.append((2, "all_reduce", {"PROOF_SAME_HOST": "1"}))
     lines += ["| ranks | collective | last row, or what it said |", "|---:|---|---|"]
-    stuck = False
+    stuck, wrong = False, list[str]()
     for ranks, name, more in runs:
         if stuck and not more:
             continue  # two ranks of one GPU do not work here: the first one's words say why
@@ -525,6 +525,8 @@ def run_nccl(bench: Bench) -> Result:
         rows = [line for line in completed.stdout.splitlines() if line[:12].strip().isdecimal()]
         ended = completed.exit_status == 0 and rows
         good += bool(ended)
+        if bad := re.search(r"Out of bounds values : ([1-9]\d*)", completed.stdout):
+            wrong.append(f"{name} on {ranks} ranks: {bad[1]} wrong elements")
         stuck = stuck or (ranks == 2 and not ended)
         last_row = rows[-1] if ended else next(
             (line for line in completed.stdout.splitlines() if "Test NCCL failure" in line),
@@ -536,8 +538,9 @@ def run_nccl(bench: Bench) -> Result:
         )
         if not good and len(lines) > 6:
             break  # nothing works: the other collectives would say the same
-    status: Status = "done" if good >= len(COLLECTIVES) else "failed"
-    return Result(status, f"{good} of {len(runs)} starts gave figures", lines)
+    status: Status = "done" if good >= len(COLLECTIVES) and not wrong else "failed"
+    figures = f"{good} of {len(runs)} starts gave figures"
+    return Result(status, "; ".join([*wrong[:1], figures]), lines)
 
 
 def gauge(
