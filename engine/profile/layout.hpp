@@ -8,10 +8,13 @@
 
 namespace fabricgauge {
 
-constexpr char magic[8] = {'F', 'G', 'P', 'R', 'O', 'F', '1', '\n'};
+constexpr char magic[8] = {'F', 'G', 'P', 'R', 'O', 'F', '2', '\n'};
 
 // More kinds of calls × sizes × communicators than any program seen has by a factor of ten.
 constexpr std::uint32_t most_cells = 4096;
+
+// OpenRadioss has some 400 places that call MPI.
+constexpr std::uint32_t most_sites = 2048;
 
 struct ProfileHeader {
     char format[8];
@@ -24,6 +27,8 @@ struct ProfileHeader {
     std::atomic<std::int64_t> wall_ns;
     std::uint64_t overhead_ps;  // of one recorded call
     std::atomic<std::uint64_t> lost;  // calls for which no cell was left
+    std::uint32_t sites, reserved;
+    std::atomic<std::uint64_t> without_site;  // calls for which no site was left
     char host[64], library[96], program[96];
 };
 
@@ -32,13 +37,21 @@ struct Cell {
     std::atomic<std::uint64_t> key, calls, bytes, time_ns;
 };
 
+// A place in the program that calls MPI: its key is the address in memory and the call. `address` is
+// that in the object's file, within the calling instruction; `function` ends in the offset from its start.
+struct Site {
+    std::atomic<std::uint64_t> key, calls, bytes, time_ns;
+    std::uint64_t address;
+    char object[128], function[120];
+};
+
 // By rank of MPI_COMM_WORLD: what this rank sent it. In a file of all ranks only those with any.
 struct Peer {
     std::atomic<std::uint64_t> rank, messages, bytes;
 };
 
-static_assert(sizeof(ProfileHeader) == 8 + 8 * 4 + 2 * 8 + 2 * 8 + 256);
-static_assert(sizeof(Cell) == 32 && sizeof(Peer) == 24);
+static_assert(sizeof(ProfileHeader) == 8 + 8 * 4 + 2 * 8 + 2 * 8 + 2 * 4 + 8 + 256);
+static_assert(sizeof(Cell) == 32 && sizeof(Site) == 288 && sizeof(Peer) == 24);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace fabricgauge

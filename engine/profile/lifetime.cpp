@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -9,10 +10,12 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "groups.hpp"
 #include "recorder.hpp"
+#include "sites.hpp"
 #include "weak.hpp"
 
 namespace fabricgauge {
@@ -55,6 +58,7 @@ void begin(bool threaded) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &size);
     know_nodes();
+    know_fortran_libraries();
     recorder.open(folder(), static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size),
                   threaded, call_names());
     if (!recorder.is_open()) return;
@@ -74,19 +78,45 @@ void append(std::vector<char>& to, const Value& value) {
 std::vector<char> compact(bool with_names) {
     ProfileHeader& header = recorder.header();
     const std::string names = with_names ? call_names() : "";
-    std::vector<char> cells, peers, whole;
+    std::vector<char> cells, sites, peers, whole;
     for (std::uint32_t place = 0; place < most_cells; ++place)
         if (recorder.cells()[place].key) append(cells, recorder.cells()[place]);
+    for (std::uint32_t place = 0; place < most_sites; ++place)
+        if (recorder.sites()[place].key) append(sites, recorder.sites()[place]);
     for (std::uint32_t rank = 0; rank < header.size; ++rank)
         if (recorder.peers()[rank].messages) append(peers, recorder.peers()[rank]);
     append(whole, header);
     auto& own = *reinterpret_cast<ProfileHeader*>(whole.data());
     own.cells = static_cast<std::uint32_t>(cells.size() / sizeof(Cell));
+    own.sites = static_cast<std::uint32_t>(sites.size() / sizeof(Site));
     own.peers = static_cast<std::uint32_t>(peers.size() / sizeof(Peer));
     own.names_bytes = static_cast<std::uint32_t>(names.size());
-    for (const auto* part : {&cells, &peers}) whole.insert(whole.end(), part->begin(), part->end());
+    for (const auto* part : {&cells, &sites, &peers}) whole.insert(whole.end(), part->begin(), part->end());
     whole.insert(whole.end(), names.begin(), names.end());
     return whole;
+}
+
+// Names the functions of all ranks' sites: one rank reads each object's symbols once.
+void name_sites(std::vector<char>& whole) {
+    std::vector<char> sites;
+    std::size_t place = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> where;
+    while (place < whole.size()) {
+        alignas(ProfileHeader) char own[sizeof(ProfileHeader)];  // a part may begin at any byte
+        std::memcpy(own, whole.data() + place, sizeof own);
+        const auto& header = *reinterpret_cast<const ProfileHeader*>(own);
+        const std::size_t begin = place + sizeof own + header.cells * sizeof(Cell);
+        const std::size_t length = header.sites * sizeof(Site);
+        sites.insert(sites.end(), whole.data() + begin, whole.data() + begin + length);
+        where.emplace_back(begin, length);
+        place = begin + length + header.peers * sizeof(Peer) + header.names_bytes;
+    }
+    name_functions(reinterpret_cast<Site*>(sites.data()), sites.size() / sizeof(Site));
+    const char* next = sites.data();
+    for (const auto& [begin, length] : where) {
+        std::copy(next, next + length, whole.data() + begin);
+        next += length;
+    }
 }
 
 bool write_file(const std::vector<char>& content) {
@@ -126,7 +156,10 @@ void gather() {
             header.rank == 0 ? static_cast<std::size_t>(places.back() + lengths.back()) : 0);
         PMPI_Gatherv(own.data(), length, MPI_BYTE, whole.data(), lengths.data(), places.data(),
                      MPI_BYTE, 0, MPI_COMM_WORLD);
-        if (header.rank == 0) kept = write_file(whole);
+        if (header.rank == 0) {
+            name_sites(whole);
+            kept = write_file(whole);
+        }
         if (header.rank == 0 && !kept)
             std::fprintf(stderr, "fabricgauge-profile: the profile cannot be written to %s: %s\n",
                          folder(), std::strerror(errno));

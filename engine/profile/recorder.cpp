@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sites.hpp"
+
 namespace fabricgauge {
 
 Recorder recorder;
@@ -46,8 +48,8 @@ void read_name(char* to, std::size_t room) {
 void Recorder::open(const char* folder, std::uint32_t rank, std::uint32_t size, bool threaded,
                     const std::string& names) {
     threaded_ = threaded;
-    length_ = sizeof(ProfileHeader) + most_cells * sizeof(Cell) + size * sizeof(Peer) +
-              names.size();
+    length_ = sizeof(ProfileHeader) + most_cells * sizeof(Cell) + most_sites * sizeof(Site) +
+              size * sizeof(Peer) + names.size();
     char host[64] = "";
     gethostname(host, sizeof host - 1);
     std::snprintf(file_, sizeof file_, "%s/%s.%d.rank", folder, host, static_cast<int>(getpid()));
@@ -65,11 +67,13 @@ void Recorder::open(const char* folder, std::uint32_t rank, std::uint32_t size, 
     if (memory == MAP_FAILED) return;
     auto* header = static_cast<ProfileHeader*>(memory);
     cells_ = reinterpret_cast<Cell*>(header + 1);
-    peers_ = reinterpret_cast<Peer*>(cells_ + most_cells);
+    sites_ = reinterpret_cast<Site*>(cells_ + most_cells);
+    peers_ = reinterpret_cast<Peer*>(sites_ + most_sites);
     std::memcpy(header->format, magic, sizeof magic);
     header->rank = rank;
     header->size = size;
     header->cells = most_cells;
+    header->sites = most_sites;
     header->peers = size;
     header->names_bytes = static_cast<std::uint32_t>(names.size());
     std::memcpy(static_cast<void*>(peers_ + size), names.data(), names.size());
@@ -101,29 +105,46 @@ void Recorder::raise(std::atomic<std::uint64_t>& sum, std::uint64_t by) const no
     else sum.store(sum.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-// Open addressing: the key's place, or the next free one. None where every place is taken.
-Cell* Recorder::cell_of(std::uint64_t key) noexcept {
-    const std::uint64_t first = key * 0x9e3779b97f4a7c15u >> 52;  // Knuth's multiplicative hashing
-    static_assert(most_cells == 1 << 12, "the hash has as many bits as there are cells");
-    for (std::uint32_t step = 0; step < most_cells; ++step) {
-        Cell& cell = cells_[(first + step) & (most_cells - 1)];
-        std::uint64_t there = cell.key.load(std::memory_order_relaxed);
-        if (there == key) return &cell;
-        if (there == 0 && (cell.key.compare_exchange_strong(there, key) || there == key))
-            return &cell;
+// Open addressing: the key's row, or the next free one, which is empty. Null if no row is left.
+template <class Row>
+Row* Recorder::find_row(Row* rows, std::uint32_t count, std::uint64_t key) noexcept {
+    const std::uint64_t first = key * 0x9e3779b97f4a7c15u >> 48;  // Knuth's multiplicative hashing
+    for (std::uint32_t step = 0; step < count; ++step) {
+        Row& row = rows[(first + step) & (count - 1)];
+        std::uint64_t there = row.key.load(std::memory_order_relaxed);
+        if (there == key) return &row;
+        if (there == 0 && (row.key.compare_exchange_strong(there, key) || there == key)) return &row;
     }
     return nullptr;
 }
+static_assert((most_cells & (most_cells - 1)) == 0 && (most_sites & (most_sites - 1)) == 0);
 
-void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t ended_ns) noexcept {
-    Cell* cell = cell_of(key_of(seen, region_));
+void Recorder::add_to_site(const Observed& seen, std::uint64_t time_ns, const void* caller) noexcept {
+    // The address within the call itself: that after it may belong to the next line or function.
+    const std::uint64_t address = reinterpret_cast<std::uint64_t>(call_in_program(caller)) - 1;
+    Site* site = find_row(sites_, most_sites, address << 8 | seen.call);
+    if (!site) {
+        raise(header_->without_site, 1);
+        return;
+    }
+    if (site->calls.load(std::memory_order_relaxed) == 0) describe_site(*site, address);
+    raise(site->calls, 1);
+    raise(site->bytes, seen.bytes);
+    raise(site->time_ns, time_ns);
+}
+
+void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t ended_ns,
+                   const void* caller) noexcept {
+    Cell* cell = find_row(cells_, most_cells, key_of(seen, region_));
     if (!cell) {
         raise(header_->lost, 1);
         return;
     }
     raise(cell->calls, 1);
     raise(cell->bytes, seen.bytes);
-    raise(cell->time_ns, static_cast<std::uint64_t>(ended_ns - began_ns));
+    const auto time_ns = static_cast<std::uint64_t>(ended_ns - began_ns);
+    raise(cell->time_ns, time_ns);
+    if (caller) add_to_site(seen, time_ns, caller);
     if (ended_ns != 0) header_->wall_ns.store(ended_ns - began_ns_, std::memory_order_relaxed);
     if (seen.peer < 0 || seen.peer >= header_->size) return;
     Peer& peer = peers_[seen.peer];
@@ -134,10 +155,12 @@ void Recorder::add(const Observed& seen, std::int64_t began_ns, std::int64_t end
 
 std::uint64_t Recorder::overhead_ps() {
     alignas(64) static Cell scratch[most_cells];
+    alignas(64) static Site scratch_sites[most_sites];
     ProfileHeader unused{};
     Recorder other;
     other.header_ = &unused;
     other.cells_ = scratch;
+    other.sites_ = scratch_sites;
     other.threaded_ = threaded_;
     Observed seen;
     seen.size = 8;
@@ -146,7 +169,7 @@ std::uint64_t Recorder::overhead_ps() {
         const std::int64_t began = now_ns();
         for (int call = 0; call < calls_to_time; ++call) {
             const std::int64_t at = now_ns();
-            other.add(seen, at, now_ns());
+            other.add(seen, at, now_ns(), __builtin_return_address(0));
         }
         least_ns = std::min(least_ns, now_ns() - began);
     }

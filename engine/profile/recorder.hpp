@@ -40,7 +40,9 @@ public:
     // Ends the recording; the file is removed where others have what it holds.
     void close(bool kept_elsewhere);
 
-    void add(const Observed& seen, std::int64_t began_ns, std::int64_t ended_ns) noexcept;
+    // `caller` is the address after the call in the program; null if the call has no place of its own.
+    void add(const Observed& seen, std::int64_t began_ns, std::int64_t ended_ns,
+             const void* caller) noexcept;
     // What the adding of one call takes here and now, clock included.
     std::uint64_t overhead_ps();
 
@@ -51,14 +53,18 @@ public:
 
     ProfileHeader& header() noexcept { return *header_; }
     const Cell* cells() const noexcept { return cells_; }
+    const Site* sites() const noexcept { return sites_; }
     const Peer* peers() const noexcept { return peers_; }
 
 private:
-    Cell* cell_of(std::uint64_t key) noexcept;
+    template <class Row>
+    Row* find_row(Row* rows, std::uint32_t count, std::uint64_t key) noexcept;
+    void add_to_site(const Observed& seen, std::uint64_t time_ns, const void* caller) noexcept;
     void raise(std::atomic<std::uint64_t>& sum, std::uint64_t by) const noexcept;
 
     ProfileHeader* header_ = nullptr;
     Cell* cells_ = nullptr;
+    Site* sites_ = nullptr;
     Peer* peers_ = nullptr;
     std::size_t length_ = 0;
     std::int64_t began_ns_ = 0;

@@ -75,13 +75,13 @@ Observed started(std::uint64_t request) {
 
 // Each message of a Startall; the call itself has the time.
 template <class Arguments>
-void add_started(const Arguments& all, Call call) {
+void add_started(const Arguments& all, Call call, const void* caller) {
     const auto* requests = std::get<1>(all);
     for (std::uint64_t which = 0; which < number(std::get<0>(all)); ++which) {
         Observed seen = started(value_of(requests + which));
         if (seen.size == no_size) continue;
         seen.call = static_cast<std::uint8_t>(call);
-        recorder.add(seen, 0, 0);
+        recorder.add(seen, 0, 0, caller);
     }
 }
 
@@ -89,7 +89,7 @@ void add_started(const Arguments& all, Call call) {
 template <class Row, class Arguments>
 class Recording {
 public:
-    explicit Recording(const Arguments& all) : all_(all) {
+    Recording(const Arguments& all, const void* caller) : all_(all), caller_(caller) {
         if constexpr (Row::kind == Kind::FreeingCommunicator)
             forget<Communicator>(communicator(std::get<0>(all)));
         if constexpr (Row::kind == Kind::FreeingWindow) forget<Window>(window(std::get<0>(all)));
@@ -99,7 +99,7 @@ public:
             seen_.call = static_cast<std::uint8_t>(Row::call);
         }
         if constexpr (Row::call == Call::Startall)
-            if (recorder.is_on()) add_started(all, Row::call);
+            if (recorder.is_on()) add_started(all, Row::call, caller);
         began_ns_ = now_ns();
     }
     Recording(const Recording&) = delete;
@@ -113,20 +113,23 @@ public:
             seen_.bytes = 0;
             seen_.peer = no_peer;
         }
-        if (recorder.is_on()) recorder.add(seen_, began_ns_, ended_ns);
+        // The messages of a Startall are the calls of its place.
+        const void* caller = Row::call == Call::Startall ? nullptr : caller_;
+        if (recorder.is_on()) recorder.add(seen_, began_ns_, ended_ns, caller);
     }
 
 private:
     const Arguments& all_;
+    const void* caller_;
     Observed seen_;
     std::int64_t began_ns_ = 0;
 };
 
 template <class Row, class Real, class... Arguments>
-auto recorded(Real real, Arguments... arguments) {
+auto recorded(const void* caller, Real real, Arguments... arguments) {
     if (!recorder.is_open()) return real(arguments...);
     const std::tuple<Arguments...> all(arguments...);
-    const Recording<Row, std::tuple<Arguments...>> recording(all);
+    const Recording<Row, std::tuple<Arguments...>> recording(all, caller);
     return real(arguments...);
 }
 
@@ -163,7 +166,8 @@ struct ParameterOf<int(Parameters...), I> {
     FABRICGAUGE_WEAK(PMPI_##name)                                           \
     extern "C" int MPI_##name(LIST_##count(PARAMETER, name)) {              \
         return fabricgauge::recorded<fabricgauge::row##Row>(                \
-            PMPI_##name, LIST_##count(ARGUMENT, name));                     \
+            __builtin_return_address(0), PMPI_##name,                       \
+            LIST_##count(ARGUMENT, name));                                  \
     }
 
 #define IN_C(name, fortran, count, ...) WRAPPED(name, name, count)
@@ -178,8 +182,8 @@ FABRICGAUGE_COUNTED_CALLS(LARGE)
 #define FORTRAN(name, count, own, real)                                                    \
     extern "C" void real(LIST_##count(IN_FORTRAN, name), MPI_Fint* error) __attribute__((weak)); \
     extern "C" void own(LIST_##count(IN_FORTRAN, name), MPI_Fint* error) {                 \
-        fabricgauge::recorded<fabricgauge::name##Row>(real, LIST_##count(ARGUMENT, name),  \
-                                                      error);                              \
+        fabricgauge::recorded<fabricgauge::name##Row>(                                     \
+            __builtin_return_address(0), real, LIST_##count(ARGUMENT, name), error);       \
     }
 
 #ifdef OPEN_MPI

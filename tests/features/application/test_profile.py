@@ -57,7 +57,7 @@ def built(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str],
         program = folder / name
         if not program.exists():
             source = SOURCES / f"{name}.cpp"
-            argv = [str(mpi.mpicxx), "-O1", "-pthread", str(source), "-o", str(program)]
+            argv = [str(mpi.mpicxx), "-O1", "-g", "-pthread", str(source), "-o", str(program)]
             subprocess.run(argv, check=True, capture_output=True)
         return program
 
@@ -113,6 +113,27 @@ def test_every_call_is_counted_with_its_bytes(
     assert set(pairs) == {(0, 1), (1, 2), (2, 0)}
     assert {one["messages"] for one in pairs.values()} == {14}
     assert {one["bytes"] for one in pairs.values()} == {10 * 400 + 3 * 28 + 64}
+
+
+def test_a_call_site_has_its_bytes_and_its_line(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    program = built("calls")
+    status, report, said = profiled(tmp_path, mpi, 3, str(program))
+    assert status == 0, said
+    sites = {one["call"]: one for one in report["profile"]["sites"]}
+    # The largest first; no site has the calls without bytes.
+    assert list(sites)[:3] == ["Bcast", "Isend", "Allreduce"]
+    assert not {"Recv", "Wait", "Send", "Barrier"} & set(sites)
+    isend = sites["Isend"]
+    assert (isend["calls"], isend["bytes"], isend["mean_bytes"]) == (30, 12_000, 400)
+    assert isend["sent_share"] == pytest.approx(12_000 / sum(s["bytes"] for s in sites.values()))
+    assert {one["site"].split("+")[0] for one in sites.values()} == {"main"}
+    assert {one["path"] for one in sites.values()} == {str(program.resolve())}
+    if shutil.which("addr2line"):
+        argv = ["addr2line", "-e", str(program), hex(isend["address"])]
+        line = int(subprocess.run(argv, capture_output=True, text=True).stdout.rsplit(":", 1)[1])
+        assert "MPI_Isend" in (SOURCES / "calls.cpp").read_text().splitlines()[line - 1]
 
 
 def test_a_program_has_the_mpi_that_it_loads(mpi: Mpi, built: Callable[[str], Path]) -> None:
@@ -307,6 +328,10 @@ def test_fortran_is_counted_once_by_each_of_its_interfaces(
     assert sum(one["calls"] for one in of(report, "Recv")) == 1
     (allreduce,) = of(report, "Allreduce")
     assert (allreduce["calls"], allreduce["bytes"]) == (4, 800)
+    # The program's own places, also where MPI's Fortran library stands between.
+    sites = [(one["call"], one["calls"]) for one in report["profile"]["sites"]]
+    assert sorted(sites) == [("Allreduce", 2), ("Allreduce", 2), ("Send", 1)]
+    assert {one["path"] for one in report["profile"]["sites"]} == {str(Path(program).resolve())}
 
 
 @of_one_mpi

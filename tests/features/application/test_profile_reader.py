@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.application.profile_reader import _CELL, _HEADER, _PEER, profiles_of
+from fabricgauge.features.application.profile_reader import (
+    _CELL,
+    _HEADER,
+    _HEADERS,
+    _PEER,
+    _SITE,
+    profiles_of,
+)
 from fabricgauge.model.errors import CannotRun
 
 NAMES = b"Send PointToPoint\nAllreduce Collective\nAlltoall Collective\nGet OneSided\n"
@@ -21,15 +28,64 @@ def key(call: int, size: int | None, side: int, ranks: int, region: int = 0) -> 
 def blob(
     rank: int, cells: list[tuple[int, int, int, int]], peers: list[tuple[int, int, int]] = [],  # noqa: B006
     *, size: int = 2, ending: int = 1, room: int = 0, names: bytes = NAMES,
+    sites: list[tuple[int, int, int, int, int, bytes, bytes]] = [], without_site: int = 0,  # noqa: B006
 ) -> bytes:  # fmt: skip
     header = np.zeros(1, _HEADER)
     header[0] = (
-        b"FGPROF1\n", rank, size, rank // 2 * 2, ending, room or len(cells), len(peers), len(names),
-        1, 1_700_000_000_000_000_000, 2_000_000_000, 60_000, 0, b"c1", b"MPICH 5", b"app",
+        b"FGPROF2\n", rank, size, rank // 2 * 2, ending, room or len(cells), len(peers), len(names),
+        1, 1_700_000_000_000_000_000, 2_000_000_000, 60_000, 0, len(sites), 0, without_site,
+        b"c1", b"MPICH 5", b"app",
     )  # fmt: skip
     held = np.zeros(room or len(cells), _CELL)
     held[: len(cells)] = np.array(cells, _CELL)
-    return header.tobytes() + held.tobytes() + np.array(peers, _PEER).tobytes() + names
+    held_sites = np.array(sites, _SITE)
+    return (
+        header.tobytes() + held.tobytes() + held_sites.tobytes()
+        + np.array(peers, _PEER).tobytes() + names
+    )  # fmt: skip
+
+
+SEND, GET = 0, 3  # their places in NAMES
+
+
+def site(call: int, address: int, calls: int, moved: int, function: bytes) -> tuple[int, ...]:
+    """A site whose memory address differs by rank, as its offset in the file does not."""
+    key = (0x7F00_0000_0000 + 4096 * calls + address) << 8 | call
+    return (key, calls, moved, 1000 * calls, address, b"/opt/app", function)  # type: ignore[return-value]
+
+
+def test_a_site_of_several_ranks_is_one_by_its_place_in_the_file() -> None:
+    cells = [(key(0, 100, 2, 2), 1, 100, 1)]
+    content = b"".join(
+        blob(rank, cells, names=NAMES * (not rank), sites=sites)  # type: ignore[arg-type]
+        for rank, sites in enumerate([
+            [site(SEND, 0x1200, 3, 300, b"solve+0x10"), site(SEND, 0x1300, 1, 100, b"")],
+            [site(SEND, 0x1200, 2, 200, b"solve+0x10"), site(GET, 0x1400, 9, 900, b"solve+0x90")],
+        ])
+    )  # fmt: skip
+    (found,) = profiles_of([content])
+    rows = [(one.call, one.site, one.calls, one.bytes, one.mean_bytes) for one in found.sites]
+    assert rows == [("Send", "solve+0x10", 5, 500, 100), ("Send", "+0x1300", 1, 100, 100)]
+    assert [one.sent_share for one in found.sites] == [pytest.approx(5 / 6), pytest.approx(1 / 6)]
+    assert (found.sites[0].path, found.sites[0].address) == ("/opt/app", 0x1200)
+    assert found.sites[0].time_s == pytest.approx(5e-6)
+    assert found.notes == ()
+
+
+def test_calls_whose_site_found_no_room_are_counted() -> None:
+    (found,) = profiles_of([blob(0, [(key(0, 8, 1, 2), 9, 72, 1)], size=1, without_site=7)])
+    assert "7 calls" in found.notes[0]
+
+
+def test_a_profile_of_the_first_version_has_no_sites() -> None:
+    new = np.frombuffer(blob(0, []), _HEADER, 1)[0]
+    old = np.zeros(1, _HEADERS[b"FGPROF1"])
+    for name in old.dtype.names or ():
+        old[name] = new[name]
+    cell = np.array([(key(0, 100, 2, 2), 3, 300, 1000)], _CELL)
+    old["format"], old["cells"] = b"FGPROF1\n", 1
+    (found,) = profiles_of([old.tobytes() + cell.tobytes() + NAMES])
+    assert ([one.calls for one in found.mix], found.sites) == ([3], ())
 
 
 def test_cells_of_all_ranks_are_summed() -> None:
@@ -107,8 +163,9 @@ def test_a_foreign_file_is_refused() -> None:
         profiles_of([b"x" * 400])
 
 
-@given(st.binary(max_size=600), st.integers(0, 700))
+@given(st.binary(max_size=600), st.integers(0, 1200))
 def test_damage_never_raises_anything_else(damage: bytes, place: int) -> None:
-    whole = blob(0, [(key(0, 8, 1, 2), 1, 8, 1)] * 3, [(1, 1, 1)], size=2)
+    sites = [site(SEND, 0x1200, 1, 8, b"solve+0x10")] * 2
+    whole = blob(0, [(key(0, 8, 1, 2), 1, 8, 1)] * 3, [(1, 1, 1)], sites=sites)  # type: ignore[arg-type]
     with suppress(CannotRun):
         profiles_of([whole[:place] + damage + whole[place + len(damage) :]])

@@ -6,7 +6,12 @@ from operator import attrgetter, itemgetter
 
 import msgspec
 
-from fabricgauge.features.application.profile_values import ApplicationProfile, CallMix, RankProfile
+from fabricgauge.features.application.profile_values import (
+    ApplicationProfile,
+    CallMix,
+    CallSite,
+    RankProfile,
+)
 from fabricgauge.model.words.figures import amount, duration, percent, size
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
@@ -14,6 +19,14 @@ from fabricgauge.report.interface import Kind, Records, Setting, versioned
 
 #: Most rows of a terminal, and of a page.
 MOST = {doc.TEXT: 12, doc.PAGE: 200}
+
+#: mpiP prints twenty.
+MOST_SITES = {doc.TEXT: 20, doc.PAGE: 200}
+
+LINE_OF_SITE = (
+    "A site is a function and the place of the call in it. If the program was built with -g,"
+    " addr2line -e FILE ADDRESS prints its line."
+)
 
 HOW = (
     "Only the sender counts a message: calls that receive or wait have time and no bytes. Time in"
@@ -141,16 +154,27 @@ def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
 
 def _sites(profile: ApplicationProfile) -> doc.Section:
     """Show the places in the program that sent the most bytes."""
+    recorded = any(site.path for site in profile.sites)
     rows = tuple(
         (
             f"MPI_{site.call}", site.site, f"{site.calls:,}", amount(site.bytes),
             amount(site.mean_bytes), percent(site.sent_share),
+            *(_place_cells(site) if recorded else ()),
         )
         for site in profile.sites
     )  # fmt: skip
-    columns = doc.heads("call", ">site", ">calls", ">bytes", ">average", ">of bytes sent")
-    table = doc.Table(columns, rows, limit=_limit("sites"))
-    return doc.Section("sites", "Call sites, by the bytes that they sent", (table,))
+    of_file = doc.heads(">time, all ranks", "=file", ">address") if recorded else ()
+    columns = (*doc.heads("call", "=site", ">calls", ">bytes", ">average", ">of bytes sent"),
+               *of_file)  # fmt: skip
+    limit = doc.RowLimit("and {count} more sites; the JSON report has all", MOST_SITES)
+    blocks: list[doc.Block] = [doc.Table(columns, rows, limit=limit)]
+    if recorded:
+        blocks.append(doc.Paragraph(LINE_OF_SITE, kind="soft"))
+    return doc.Section("sites", "Call sites, by the bytes that they sent", tuple(blocks))
+
+
+def _place_cells(site: CallSite) -> tuple[str, str, str]:
+    return duration(site.time_s), site.path.rsplit("/", 1)[-1], hex(site.address)
 
 
 _KINDS = {

@@ -16,6 +16,7 @@ from fabricgauge.features.application.profile_values import (
     ApplicationProfile,
     CallKind,
     CallMix,
+    CallSite,
     Ending,
     PeerTraffic,
     RankProfile,
@@ -23,13 +24,21 @@ from fabricgauge.features.application.profile_values import (
 )
 from fabricgauge.model.errors import CannotRun
 
-MAGIC = b"FGPROF1\n"
+MAGIC = b"FGPROF"
 
-_HEADER = np.dtype([
+_COUNTS = [
     ("format", "S8"), ("rank", "<u4"), ("size", "<u4"), ("node", "<u4"), ("ending", "<u4"),
     ("cells", "<u4"), ("peers", "<u4"), ("names_bytes", "<u4"), ("pid", "<u4"),
     ("started_utc_ns", "<i8"), ("wall_ns", "<i8"), ("overhead_ps", "<u8"), ("lost", "<u8"),
-    ("host", "S64"), ("library", "S96"), ("program", "S96"),
+]  # fmt: skip
+_OF_SITES = [("sites", "<u4"), ("reserved", "<u4"), ("without_site", "<u8")]
+_TEXTS = [("host", "S64"), ("library", "S96"), ("program", "S96")]
+_HEADER = np.dtype([*_COUNTS, *_OF_SITES, *_TEXTS])
+#: Headers by format; version 1 has no sites.
+_HEADERS = {b"FGPROF1": np.dtype([*_COUNTS, *_TEXTS]), b"FGPROF2": _HEADER}
+_SITE = np.dtype([
+    ("key", "<u8"), ("calls", "<u8"), ("bytes", "<u8"), ("time_ns", "<u8"), ("address", "<u8"),
+    ("object", "S128"), ("function", "S120"),
 ])  # fmt: skip
 _CELL = np.dtype([("key", "<u8"), ("calls", "<u8"), ("bytes", "<u8"), ("time_ns", "<u8")])
 _PEER = np.dtype([("rank", "<u8"), ("messages", "<u8"), ("bytes", "<u8")])
@@ -54,6 +63,7 @@ Array = NDArray[Any]
 class _Blob(msgspec.Struct, frozen=True):
     header: Any
     cells: Array
+    sites: Array
     peers: Array
     names: str
 
@@ -87,18 +97,25 @@ def profiles_of(contents: Iterable[bytes]) -> tuple[ApplicationProfile, ...]:
 def _blobs(content: bytes) -> Iterable[_Blob]:
     place = 0
     while place < len(content) or not place:
-        header = _part(content, place, _HEADER, 1)[0]
-        if header["format"] != MAGIC.rstrip(b"\0"):
-            raise CannotRun("this is no profile: one begins with FGPROF1")
-        place += _HEADER.itemsize
+        form = _HEADERS.get(content[place : place + 7])
+        if form is None and place + 7 <= len(content):
+            raise CannotRun("this is no profile: one begins with FGPROF1 or FGPROF2")
+        header = _part(content, place, form or _HEADER, 1)[0]
+        place += header.nbytes
         cells = _part(content, place, _CELL, int(header["cells"]))
         place += cells.nbytes
+        count = int(header["sites"]) if "sites" in (header.dtype.names or ()) else 0
+        sites = _part(content, place, _SITE, count)
+        place += sites.nbytes
         peers = _part(content, place, _PEER, int(header["peers"]))
         place += peers.nbytes
         length = int(header["names_bytes"])
         names = _part(content, place, np.dtype("S1"), length).tobytes().decode("ascii", "replace")
         place += length
-        yield _Blob(header, cells[cells["key"] > 0], peers[peers["messages"] > 0], names)
+        yield _Blob(
+            header, cells[cells["key"] > 0], sites[sites["calls"] > 0],
+            peers[peers["messages"] > 0], names,
+        )  # fmt: skip
 
 
 def _part(content: bytes, place: int, kind: np.dtype[Any], count: int) -> Array:
@@ -133,8 +150,49 @@ def _profile(blobs: Sequence[_Blob]) -> ApplicationProfile:
         program=_text(first["program"]), library=_text(first["library"]), size=int(first["size"]),
         started_utc_s=int(first["started_utc_ns"]) * 1e-9,
         overhead_s=float(np.median([int(blob.header["overhead_ps"]) for blob in blobs])) * 1e-12,
-        ranks=ranks, mix=_mix(blobs, calls), peers=tuple(peers),
+        ranks=ranks, mix=_mix(blobs, calls), peers=tuple(peers), sites=_sites(blobs, calls),
+        notes=_notes(blobs),
     )  # fmt: skip
+
+
+def _notes(blobs: Sequence[_Blob]) -> tuple[str, ...]:
+    count = sum(
+        int(blob.header["without_site"]) for blob in blobs
+        if "without_site" in (blob.header.dtype.names or ())
+    )  # fmt: skip
+    return (f"{count:,} calls have no place among the call sites: their table was full",) * (
+        count > 0
+    )
+
+
+def _sites(blobs: Sequence[_Blob], calls: Sequence[tuple[str, ...]]) -> tuple[CallSite, ...]:
+    """Return the places that sent bytes, most bytes first; an object's places over all ranks."""
+    sums: dict[tuple[str, bytes, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+    functions: dict[tuple[str, bytes, int], str] = {}
+    for blob in blobs:
+        for row in blob.sites:
+            number = int(row["key"]) & 0xFF
+            if number >= len(calls):
+                raise CannotRun(f"a profile has call {number} of {len(calls)}: it is damaged")
+            place = (calls[number][0], bytes(row["object"]), int(row["address"]))
+            for which, name in enumerate(("calls", "bytes", "time_ns")):
+                sums[place][which] += int(row[name])
+            functions[place] = functions.get(place) or _text(row["function"])
+    sending = {place: total for place, total in sums.items() if total[1] and _sends(place[0])}
+    every = sum(total[1] for total in sending.values())
+    sites = (
+        CallSite(
+            call, functions[call, path, address] or f"+0x{address:x}", count, moved, moved / count,
+            moved / every, time_ns * 1e-9, _text(path), address,
+        )
+        for (call, path, address), (count, moved, time_ns) in sending.items()
+    )  # fmt: skip
+    return tuple(sorted(sites, key=lambda site: (-site.bytes, site.call, site.site)))
+
+
+def _sends(call: str) -> bool:
+    """Check if a call's bytes leave its rank: what is got was sent by another."""
+    return call not in ("Get", "Rget")
 
 
 def _text(name: bytes) -> str:
@@ -173,7 +231,7 @@ def _rank(blob: _Blob, calls: Sequence[tuple[str, ...]], node_ranks: int) -> Ran
         fields, moved = _fields(int(cell["key"]), calls), int(cell["bytes"])
         away = fields["side"] == "other nodes"
         if fields["kind"] in ("PointToPoint", "Starting", "OneSided"):
-            is_sent = not fields["call"].endswith("Get") and fields["call"] != "Rget"
+            is_sent = _sends(fields["call"])
             sent += moved * is_sent
             left_bytes += moved * (is_sent and away)
         elif (

@@ -41,8 +41,10 @@ class CallMix(msgspec.Struct, frozen=True):
 class CallSite(msgspec.Struct, frozen=True):
     """The bytes that one place in the program sent, over all ranks.
 
-    ``site`` is the profiler's number of the place. ``sent_share`` is its share of all bytes sent,
-    as the profiler gives it: the sites of a report may be only the largest ones.
+    ``site`` is the profiler's number of the place, or its function and the offset in it.
+    ``sent_share`` is its share of all bytes sent, as the profiler gives it: the sites of a report
+    may be only the largest ones. ``path`` is the program or library of the place, ``address`` the
+    call's address in this file, and ``time_s`` the time in it; a foreign report has none of them.
     """
 
     call: str
@@ -51,6 +53,9 @@ class CallSite(msgspec.Struct, frozen=True):
     bytes: float
     mean_bytes: float
     sent_share: float
+    time_s: float = 0.0
+    path: str = ""
+    address: int = 0
 
 
 class RankProfile(msgspec.Struct, frozen=True):
