@@ -52,9 +52,12 @@ def headline(comparison: PathComparison) -> str:
     a, b = change.a.call, change.b.call
     parts = [
         f"{title(change.a)}: B executes {b.instructions:,} instructions, A {a.instructions:,}"
-        f" ({_relative(a.instructions, b.instructions)})",
+        f" ({_relative(a.instructions, b.instructions)})"
+        if a.instructions and b.instructions
+        else title(change.a),
         f"{b.lines.total:,} cache lines against {a.lines.total:,}"
-        if a.lines.total or b.lines.total
+        f" ({_relative(a.lines.total, b.lines.total)})"
+        if a.has_lines and b.has_lines
         else "",
     ]
     more = [
@@ -66,6 +69,8 @@ def headline(comparison: PathComparison) -> str:
 
 
 def _relative(a: int, b: int) -> str:
+    if not (a and b):
+        return "·"
     return "no difference" if a == b else signed(b / a - 1)
 
 
@@ -89,19 +94,22 @@ def _overview(comparison: PathComparison) -> doc.Section:
     )  # fmt: skip
     rows = tuple(_row(change, f"change-{n}") for n, change in enumerate(comparison.changes, 1))
     table = doc.Table(columns, rows, tight=True)
-    note = doc.Paragraph("A and B are instructions; the columns after them are B − A.", "soft")
+    note = doc.Paragraph(
+        "A and B are instructions; the columns after them are B − A. · was not counted.", "soft"
+    )
     return doc.Section("changes", "Calls side by side", (table, note) if rows else (), nav="Calls")
 
 
 def _row(change: PathChange, link: str) -> tuple[doc.Inline, ...]:
     a, b = change.a.call, change.b.call
+    flow = a.has_flow and b.has_flow
     pairs = (
-        (a.lines.total, b.lines.total), (a.calls, b.calls), (a.locked, b.locked),
-        (a.branches, b.branches),
+        (a.lines.total, b.lines.total, a.has_lines and b.has_lines), (a.calls, b.calls, flow),
+        (a.locked, b.locked, flow), (a.branches, b.branches, flow),
     )  # fmt: skip
     return (
-        doc.Cell(call_name(change.a), link=link), change.a.way, f"{a.instructions:,}",
-        f"{b.instructions:,}",
+        doc.Cell(call_name(change.a), link=link), change.a.way,
+        *(f"{count:,}" if count else "·" for count in (a.instructions, b.instructions)),
         doc.Cell(_relative(a.instructions, b.instructions), strong=True),
         *(_difference(*pair) for pair in pairs),
         str(sum(function.removed for function in change.functions)),
@@ -109,7 +117,9 @@ def _row(change: PathChange, link: str) -> tuple[doc.Inline, ...]:
     )  # fmt: skip
 
 
-def _difference(a: int, b: int) -> str:
+def _difference(a: int, b: int, known: bool = True) -> str:
+    if not known:
+        return "·"
     return f"{b - a:+,}".replace("-", "−") if a != b else "0"
 
 

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from fabricgauge.features.path.values import (
     CallPath,
     CallPaths,
@@ -19,7 +21,11 @@ _VERSION = re.compile(r"\.so(?:\.[0-9.]+)?$")
 
 
 def compare_paths(a: CallPaths, b: CallPaths) -> PathComparison:
-    """Pair each path of A with B's for the same call, size, ranks and way, in A's order."""
+    """Pair each path of A with B's for the same call, size, ranks and way, in A's order.
+
+    A region whose file does not name its call stands for the only call of the other side.
+    """
+    a, b = _named(a, b), _named(b, a)
     b_paths = {_call_key(path): path for path in b.paths if path.usual}
     a_paths = {_call_key(path): path for path in a.paths if path.usual}
     changes = tuple(
@@ -28,6 +34,19 @@ def compare_paths(a: CallPaths, b: CallPaths) -> PathComparison:
     only_a = tuple(path for key, path in a_paths.items() if key not in b_paths)
     only_b = tuple(path for key, path in b_paths.items() if key not in a_paths)
     return PathComparison(a, b, changes, only_a, only_b)
+
+
+def _named(paths: CallPaths, other: CallPaths) -> CallPaths:
+    """Give a side that is one unnamed region the call of the other side, if that has one alone."""
+    calls = [path for path in other.paths if path.usual]
+    if len(paths.paths) != 1 or not paths.paths[0].is_region or len(calls) != 1:
+        return paths
+    (call,) = calls
+    named = replace(
+        paths.paths[0], operation=call.operation, message_bytes=call.message_bytes,
+        ranks=call.ranks, way=call.way,
+    )  # fmt: skip
+    return replace(paths, paths=(named,))
 
 
 def _call_key(path: CallPath) -> tuple[str, int, int, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from fabricgauge.features.path.values import CALLS, CallPath, CallPaths, TracedCall, Uses
+from fabricgauge.features.path.values import CALLS, UNKNOWN, CallPath, CallPaths, TracedCall, Uses
 from fabricgauge.model.words.figures import percent, size
-from fabricgauge.model.words.sentences import counted
+from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
 from fabricgauge.report.interface import Kind, Records, Setting
 
@@ -78,6 +78,8 @@ def _provisos(paths: CallPaths) -> Iterator[str]:
 
 def call_name(path: CallPath) -> str:
     """Return ``send of 4 B``, ``barrier on 4 ranks``."""
+    if path.is_region:
+        return path.operation
     ranks = f" on {path.ranks} ranks" if path.ranks > 2 else ""
     sized = f" of {size(path.message_bytes)}" if path.operation != "barrier" else ""
     return f"{path.operation}{sized}{ranks}"
@@ -85,6 +87,8 @@ def call_name(path: CallPath) -> str:
 
 def title(path: CallPath) -> str:
     """Return ``send of 4 B, within a node``."""
+    if path.way == UNKNOWN:
+        return call_name(path)
     return f"{call_name(path)}, {_WAYS.get(path.way, f'over {path.way}')}"
 
 
@@ -97,6 +101,11 @@ def _headline(paths: CallPaths) -> str:
     first = next((call_path for call_path in paths.paths if call_path.usual), None)
     if first is None or first.usual is None:
         return f"No call of {paths.mpi} could be traced"
+    if first.is_region:
+        call = first.usual
+        instructions = f"{call.instructions:,} instructions" if call.instructions else ""
+        lines = f"{call.lines.total:,} cache lines" if call.has_lines else ""
+        return f"{paths.mpi}: {listed(list(filter(None, (instructions, lines))))}"
     return (
         f"{paths.mpi}: a warm {title(first)}, executes {first.usual.instructions:,} instructions"
         f" and touches {first.usual.lines.total:,} cache lines"
@@ -132,8 +141,9 @@ def _row(path: CallPath) -> tuple[doc.Inline, ...]:
     return (
         doc.Cell(f"{call.instructions:,}{'+' * call.cut}", strong=True),
         f"{equal_calls} of {path.traced}", f"{path.calls[0][0]:,}", f"{path.calls[-1][0]:,}", cold,
-        f"{call.lines.total:,}", f"{call.new_lines:,}", str(call.calls), str(call.locked),
-        str(call.branches), f"{call.polled:,}" if call.polled else "", system_calls,
+        *((f"{call.lines.total:,}", f"{call.new_lines:,}") if call.has_lines else ("·", "·")),
+        *(map(str, (call.calls, call.locked, call.branches)) if call.has_flow else ("·",) * 3),
+        f"{call.polled:,}" if call.polled else "", system_calls,
     )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from fabricgauge.features.path.programs import (
 )
 from fabricgauge.features.path.published_paths import reference_paths
 from fabricgauge.features.path.reader import call_path, traced_call
+from fabricgauge.features.path.sde import sde_paths
+from fabricgauge.features.path.sde_files import sde_files
 from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Engine
@@ -29,6 +31,7 @@ from fabricgauge.nodes.engines.find import embedded_mpi
 from fabricgauge.nodes.launch.launch import Running
 from fabricgauge.nodes.launch.mpi_impls.table import command
 from fabricgauge.nodes.launch.transports import OFI, VERBS, needs_ports, split_launch
+from fabricgauge.store.files.reading import read_text
 from fabricgauge.store.run_directory import RunDirectory, find
 
 FILE = "paths.json"
@@ -157,15 +160,20 @@ def _describe_programs(programs: PathPrograms) -> dict[str, str]:
 def stored_paths(root: Path, name: str) -> CallPaths:
     """Return the paths of a stored run: a directory, its identity or a prefix of it, or ``latest``.
 
-    A published listing of a call's instructions is a path too.
+    A published listing of a call's instructions is a path too, and so is a file of Intel SDE or a
+    directory of its files.
 
     Raises:
         StoreError: there is none.
     """
     if not Path(name).exists() and is_reference(name):
         return reference_paths(reference(name.removeprefix(REFERENCE_PREFIX)))
+    if files := sde_files(Path(name)):
+        return sde_paths(name, map(read_text, files))
     if Path(name).is_file():
-        raise StoreError(f"{name} is a file; name the directory with {FILE} in it")
+        raise StoreError(
+            f"{name} is no file of Intel SDE; name one, or the directory with {FILE} in it"
+        )
     return read_paths(find(root, name))
 
 

@@ -1,13 +1,22 @@
-"""Show and list traced paths that are stored."""
+"""Show and list traced paths that are stored, and import a file of Intel SDE."""
 
 from pathlib import Path
+from typing import Any
 
+import click
+from msgspec.structs import replace
+
+from fabricgauge.cli.options import require_format
 from fabricgauge.cli.show import print_report
 from fabricgauge.features.path.recording import FILE, read_paths
+from fabricgauge.features.path.sde import sde_paths
+from fabricgauge.features.path.sde_files import sde_files
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.store import settings
+from fabricgauge.store.files.reading import read_text
 from fabricgauge.store.listing import describe
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
@@ -24,3 +33,21 @@ def list_stored(directory: RunDirectory) -> StoredRun | None:
         return None
     paths = read_paths(directory)
     return describe(directory, "path", paths.started_utc, paths.nodes)
+
+
+def import_file(path: Path, options: dict[str, Any]) -> bool:
+    """Store and show a file of Intel SDE, which is not judged; return False for any other file."""
+    if not sde_files(path):
+        return False
+    name = require_format("call_paths", options["format"])
+    text = read_text(path)
+    paths = sde_paths(path.name, (text,))
+    directory = RunDirectory.create(options["output"] or settings.path_root())
+    directory.raw("sde")
+    directory.write_bytes("raw/sde/imported.txt", text.encode())
+    paths = replace(paths, identity=directory.identity, started_utc=now_utc())
+    directory.write(FILE, paths)
+    directory.finish()
+    print_report("call_paths", paths, name, options["to"])
+    click.echo(f"Traced paths {directory.path}", err=True)
+    return True

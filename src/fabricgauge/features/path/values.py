@@ -7,6 +7,9 @@ FORMAT, VERSION = "fabricgauge-call-paths", "1.0"
 #: The program that makes the calls. Libraries linked into it count under its name.
 CALLS = "fabricgauge-path-calls"
 
+#: The operation of a path that another program recorded without the name of its call, and its way.
+REGION, UNKNOWN = "traced region", "unknown"
+
 
 class Uses(msgspec.Struct, frozen=True):
     """Numbers of distinct cache lines of 64 bytes, or of pages, by their use.
@@ -73,6 +76,16 @@ class TracedCall(msgspec.Struct, frozen=True, tag_field="record", tag="traced_ca
     functions: tuple[FunctionSum, ...]
     segments: tuple[tuple[int, int], ...]
 
+    @property
+    def has_lines(self) -> bool:
+        """False if the recording program counted no cache lines: each call touches some."""
+        return self.lines.total > 0
+
+    @property
+    def has_flow(self) -> bool:
+        """False if calls, branches and locks were not counted: each MPI call branches."""
+        return self.branches > 0
+
 
 class CallPath(msgspec.Struct, frozen=True):
     """One operation at one size, over one connection between the ranks.
@@ -106,6 +119,11 @@ class CallPath(msgspec.Struct, frozen=True):
         if self.usual is None:
             raise ValueError("no call of this path was traced")
         return self.usual
+
+    @property
+    def is_region(self) -> bool:
+        """True if another program recorded it, without the name of the call."""
+        return self.operation == REGION
 
     @property
     def is_static(self) -> bool:
