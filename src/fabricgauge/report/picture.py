@@ -91,6 +91,7 @@ class Picture(NamedTuple):
     ``full_scale`` is the ceiling in the plot's unit, or None. ``band`` is a tinted range of y.
     Without ``span``, the range of y, a linear axis begins at 0. ``patterns`` are those of our own
     curves in it. The x axis shows message sizes, unless ``ticks`` give words to other places.
+    Points that are not ``joined`` have no line between them.
     """
 
     title: str
@@ -105,6 +106,7 @@ class Picture(NamedTuple):
     x_label: str = "message size"
     ticks: Mapping[float, str] = MappingProxyType({})
     base: int = 10
+    joined: bool = True
 
 
 class GroupBlock(NamedTuple):
@@ -121,6 +123,7 @@ class HeatMap(NamedTuple):
     The value of a cell of code ``c`` > 0 is ``best + (c - 1) * step``, in ``unit``; ``step`` is
     below 0 if more is better. ``block`` is the number of nodes per side of a cell. The first colour
     ends at ``good``, the last begins at ``bad``; ``named`` are the cells of nodes in a finding.
+    ``is_calm``: no pair is beyond the noise, and the colours span the least to the largest value.
     """
 
     title: str
@@ -136,6 +139,7 @@ class HeatMap(NamedTuple):
     unit: str
     block: int
     nodes: int
+    is_calm: bool = False
 
     @property
     def joined(self) -> int:

@@ -12,9 +12,10 @@ from fabricgauge.report.content.matrix_pictures import (
     cells_of,
     heat_map,
 )
+from fabricgauge.report.content.pairs import _note
 from fabricgauge.report.picture import HeatMap, Histogram
-from fabricgauge.report.render.palette import HEAT, UNMEASURED
-from fabricgauge.report.render.plots import spectrum_data
+from fabricgauge.report.render.palette import CALM, HEAT, UNMEASURED
+from fabricgauge.report.render.plots import heat_data, spectrum_data
 
 NODES = fabric_sample.names(8)
 
@@ -107,12 +108,42 @@ def test_a_single_wild_value_does_not_take_all_colours() -> None:
     assert heat.bad == pytest.approx(2.0)
 
 
-def test_the_colours_get_darker_all_the_way_and_mean_the_same_on_dark_pages() -> None:
+@pytest.mark.parametrize("quantity", ["latency", "bandwidth"])
+def test_a_matrix_within_the_noise_is_not_one_flat_colour(quantity: Quantity) -> None:
+    values = 1e-6 * (1 + np.linspace(-0.01, 0.01, 64).reshape(8, 8))
+    if quantity == "bandwidth":
+        values *= 1e16
+    heat = of_values(values, quantity, float(np.median(values)))
+    assert heat.is_calm
+    assert max(heat.good, heat.bad) / heat.typical - 1 == pytest.approx(0.01, rel=1e-6)
+    assert min(heat.good, heat.bad) / heat.typical - 1 == pytest.approx(-0.01, rel=1e-6)
+    colours = heat_data(heat)["colours"]
+    assert (colours["low"], round(colours["high"])) == (1, int(heat.cells.max()))
+    assert "−1.0 % to +1.0 % of the typical" in _note(heat)
+
+
+def test_a_slow_pair_keeps_the_colours_of_every_report() -> None:
+    values = np.full((8, 8), 1e-6)
+    values[0, 1] = 1.1e-6
+    heat = of_values(values, "latency", 1e-6)
+    assert not heat.is_calm
+    assert heat.bad == pytest.approx(2.0)
+    assert "Blues" not in _note(heat)
+
+
+def test_equal_pairs_have_no_span_of_their_own() -> None:
+    assert not of_values(np.full((8, 8), 1e-6), "latency", 1e-6).is_calm
+
+
+@pytest.mark.parametrize("ramp", [HEAT, CALM])
+def test_the_colours_get_darker_all_the_way_and_mean_the_same_on_dark_pages(
+    ramp: tuple[str, ...],
+) -> None:
     light = [sum(w * int(c[i : i + 2], 16) for w, i in ((0.2126, 1), (0.7152, 3), (0.0722, 5)))
-             for c in HEAT]  # fmt: skip
+             for c in ramp]  # fmt: skip
     assert light == sorted(light, reverse=True)
-    assert len(set(HEAT)) == len(HEAT)
-    assert UNMEASURED not in HEAT
+    assert len(set(ramp)) == len(ramp)
+    assert UNMEASURED not in ramp
 
 
 @pytest.mark.parametrize(("most", "ticks"), [(1, [1]), (3, [1, 2]), (56, [1, 2, 5, 10, 20, 50])])

@@ -26,6 +26,9 @@ WORST_SHOWN = 2.0
 #: The first colour reaches from the best figure to a band beyond the typical one. The band is
 #: NOISES times the noise; LEAST_BAND and MOST_BAND of the typical figure bound it.
 NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
+#: A matrix within that band has colours from its least to its largest value, if this many steps of
+#: its resolution lie between them.
+LEAST_SPAN = 4
 
 Values = NDArray[np.floating]
 Cells = NDArray[np.uint16]
@@ -51,6 +54,10 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     good, bad = typical * (1 + band), typical * WORST_SHOWN
     if not less_is_better:
         good, bad = typical / (1 + band), typical / WORST_SHOWN
+    beyond = worst > good if less_is_better else worst < good
+    is_calm = not (beyond or analysis.findings) and abs(worst - best) >= LEAST_SPAN * abs(step)
+    if is_calm:
+        good, bad = best, worst
     nodes = [matrix.nodes[place] for place in order]
     parts = (nodes[first : first + block] for first in range(0, len(nodes), block))
     labels = (names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" for names in parts)
@@ -60,7 +67,7 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
         labels=tuple(map(visible, labels)), groups=_groups(analysis, nodes, block),
         named=tuple(sorted({row // block for row, name in enumerate(nodes) if name in named})),
         best=best, step=step, good=good, bad=bad,
-        typical=typical, unit=unit, block=block, nodes=len(nodes),
+        typical=typical, unit=unit, block=block, nodes=len(nodes), is_calm=is_calm,
     )  # fmt: skip
 
 

@@ -18,9 +18,10 @@ MOST_GROUPS = 24
 _GROUPED = {"topology": "of the topology", "data": "derived from the data"}
 _HEADS = ("node", "group", ">sending", ">receiving", ">jitter", ">typical", "worst partner")
 _HOW = (
-    "Rows send, columns receive, nodes stand group by group. Colours mean the same in every report:"
-    " the first covers the noise, the last begins at twice the typical time or half the typical"
-    " rate; unmeasured cells are grey. Point at a cell for its nodes and value."
+    "Rows send, columns receive, nodes stand group by group. Yellow to violet means the same in"
+    " every report: the first colour covers the noise, the last begins at twice the typical time or"
+    " half the typical rate. A matrix without a pair beyond the noise is drawn in blues instead,"
+    " over its own span. Unmeasured cells are grey. Point at a cell for its nodes and value."
 )
 
 
@@ -182,7 +183,14 @@ def _note(heat: HeatMap) -> str:
     zoom_note = f"The whole picture shows the worst of each {side} × {side} pairs; drag a"
     zoom_note += f" box around some for each {'cell' if block > 1 else 'pair'}."
     marks = "Triangles at the edges mark named nodes."
-    notes = ((block > 1, block_note), (side > block, zoom_note), (heat.named, marks))
+    ends = (signed(end / heat.typical - 1) for end in sorted((heat.good, heat.bad)))
+    calm = f"Blues span {' to '.join(ends)} of the typical: no pair is beyond the noise."
+    notes = (
+        (heat.is_calm, calm),
+        (block > 1, block_note),
+        (side > block, zoom_note),
+        (heat.named, marks),
+    )
     return " ".join(words for holds, words in notes if holds)
 
 

@@ -105,8 +105,8 @@ def _embedded(plots: list[dict[str, Any]]) -> str:
     """Return JSON for a data block: no character in it can end the block or begin a tag."""
     if not plots:
         return ""
-    from fabricgauge.report.render.palette import STEEP, UNMEASURED
+    from fabricgauge.report.render.palette import CALM, STEEP, UNMEASURED
 
-    colours = {"heat": STEEP, "unmeasured": UNMEASURED}
+    colours = {"heat": STEEP, "calm": CALM, "unmeasured": UNMEASURED}
     text = json.dumps({"plots": plots, **colours}, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

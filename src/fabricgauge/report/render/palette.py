@@ -12,8 +12,12 @@ HEAT_STEPS = 64
 _HEAT_ANCHORS = ("#fef9dd", "#f7cf63", "#df7f2c", "#a02e4e", "#3a1048")
 
 
-def _heat() -> tuple[str, ...]:
-    anchors = [[int(anchor[i : i + 2], 16) for i in (1, 3, 5)] for anchor in _HEAT_ANCHORS]
+#: Least to most of a matrix without a slow pair: blues, so that nothing looks like a fault.
+_CALM_ANCHORS = ("#eef5fb", "#a6c8e4", "#4f8fc0", "#1f5b8f", "#0b2f52")
+
+
+def _ramp(colours: tuple[str, ...]) -> tuple[str, ...]:
+    anchors = [[int(anchor[i : i + 2], 16) for i in (1, 3, 5)] for anchor in colours]
     ramp = []
     for step in range(HEAT_STEPS):
         place = step * (len(anchors) - 1) / (HEAT_STEPS - 1)
@@ -24,7 +28,8 @@ def _heat() -> tuple[str, ...]:
     return tuple(ramp)
 
 
-HEAT = _heat()
+HEAT = _ramp(_HEAT_ANCHORS)
+CALM = _ramp(_CALM_ANCHORS)
 #: The scale with close first steps: a tenth of the span takes a third of the colours.
 _LAST = HEAT_STEPS - 1
 STEEP = tuple(HEAT[round(_LAST * (step / _LAST) ** 0.5)] for step in range(HEAT_STEPS))

@@ -38,14 +38,15 @@ def plot_data(picture: Drawable, target: str) -> dict[str, Any]:
 def curve_data(picture: Picture) -> dict[str, Any]:
     """Return curves with intervals, tails, limits and tooltips."""
     ends = [mark.x for series in picture.series for mark in series.marks]
+    margin = max(0.6, 0.012 * (max(ends) - min(ends)))
     doublings = range(max(0, int(min(ends))), int(max(ends)) + 1)
     labels = {float(x): size(2**x) for x in doublings}
     if min(ends) == EMPTY_MESSAGE_AT:
         labels[EMPTY_MESSAGE_AT] = size(0)
     return {
-        "x": [min(ends) - 0.6, max(ends) + 0.6], "y": _y_range(picture),
+        "x": [min(ends) - margin, max(ends) + margin], "y": _y_range(picture),
         "x_label": picture.x_label, "y_label": picture.y_label, "log": picture.log,
-        "base": picture.base, "words": bool(picture.ticks),
+        "base": picture.base, "words": bool(picture.ticks), "joined": picture.joined,
         "ticks": sorted((picture.ticks or labels).items()),
         "full": picture.full_scale, "band": picture.band,
         "series": [_series_data(series) for series in picture.series],
@@ -107,6 +108,7 @@ def heat_data(heat: HeatMap) -> dict[str, Any]:
         "ends": ends if drawn else [], "whole": MOST_IN_WHOLE,
         "best": heat.best, "step": heat.step, "good": heat.good, "bad": heat.bad,
         "typical": heat.typical, "unit": heat.unit, "worst": heat.block > 1,
+        "is_calm": heat.is_calm,
         "colours": {
             "low": first, "high": max((heat.bad - heat.best) / heat.step + 1, first + 1),
         },

@@ -308,7 +308,7 @@
         const back = [...x].reverse(), down = [...y].reverse();
         create(group, "path", { class: "tail", d: `${this.path(x, series.tail)}${this.path(back, down).replace("M", "L")}z` });
       }
-      create(group, "path", { class: "curve", d: this.path(x, y) });
+      if (this.plot.joined) create(group, "path", { class: "curve", d: this.path(x, y) });
       const whiskers = x.map((each, at) => {
         const middle = this.x(each), [bottom, top] = [this.y(low[at]), this.y(high[at])];
         return `M${middle} ${bottom}V${top}M${middle - 3.5} ${bottom}h7M${middle - 3.5} ${top}h7`;
@@ -360,7 +360,7 @@
       };
       this.plot.series.forEach((series, place) => add(series, (svg) => {
         const group = create(svg, "g", { class: `s${place % COLOURS}` });
-        create(group, "path", { class: "curve", d: "M1 6H25" });
+        if (this.plot.joined) create(group, "path", { class: "curve", d: "M1 6H25" });
         create(group, "path", { class: "mark", d: marker(place), transform: "translate(13 6)" });
       }));
       for (const line of this.plot.lines) {
@@ -440,8 +440,12 @@
       return this.blocks.get(each);
     }
 
+    palette() {
+      return this.plot.is_calm ? data.calm : data.heat;
+    }
+
     colour(code) {
-      const { low, high } = this.plot.colours, palette = data.heat;
+      const { low, high } = this.plot.colours, palette = this.palette();
       const share = (code - low) / (high - low);
       return palette[Math.min(palette.length - 1, Math.max(0, Math.floor(share * palette.length)))];
     }
@@ -514,7 +518,7 @@
     // The scale of the colours, with values.
     bar(left, top, bottom) {
       const range = [this.plot.good, this.plot.bad].sort((a, b) => a - b);
-      const rising = this.plot.step > 0, palette = data.heat;
+      const rising = this.plot.step > 0, palette = this.palette();
       const each = (bottom - top) / palette.length;
       palette.forEach((colour, place) => {
         const from = rising ? bottom - (place + 1) * each : top + place * each;
