@@ -270,7 +270,8 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     ``ip``, ``timestamps``; ``framing`` if only a rate was stated, which may be a cap that counts
     fewer bytes than the wire carries. ``tunnel_bytes`` are the bytes that a tunnel below adds to
     each packet. ``mode`` is IPoIB's, ``datagram`` or ``connected``; empty if the members differ or
-    it is unknown.
+    it is unknown. ``switches`` is the stated number of switches between two nodes, ``cable_m`` the
+    stated length of each cable in metres.
     """
 
     name: str
@@ -290,6 +291,8 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     wire: str = ""
     slots: int = 0
     tunnel_bytes: int = 0
+    switches: int | Skipped = Skipped("not stated")
+    cable_m: float | Skipped = Skipped("not stated")
 
     @property
     def has_rdma_ports(self) -> bool:

@@ -1,7 +1,7 @@
 """Build the network that a user states for figures measured elsewhere."""
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fabricgauge.judge.ceiling import ethernet, infiniband, pcie
 from fabricgauge.judge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, reconcile_rate
@@ -51,7 +51,32 @@ def stated_network(text: str) -> Network:
         link=stated.link,
         assumed=(*_assumed(facts, stated), *(("framing",) if framing else ())),
         mode=facts.get("mode", ""),
+        **_path(text, facts),
     )
+
+
+#: Options of the path between two nodes, and the largest value of each.
+PATH = {"switches": 16, "cable": 10_000}
+#: Technologies whose links join devices of one node.
+_WITHIN_NODE = ("nvlink", "pcie", "cxl")
+
+
+def _path(text: str, facts: StatedFacts) -> dict[str, Any]:
+    """Return the stated number of switches and length of cables; nothing if not stated."""
+    path: dict[str, Any] = {}
+    for key, most in PATH.items():
+        value = facts.get(key)
+        if value is None:
+            continue
+        if not re.fullmatch(r"[0-9]{1,5}(?:\.[0-9]{1,3})?", value) or float(value) > most:
+            raise UsageError(f"network {text!r}: {key}={value}; expected a number, 0 to {most}")
+        if key == "cable":
+            path["cable_m"] = float(value)
+        elif "." in value:
+            raise UsageError(f"network {text!r}: {key}={value}; expected a whole number")
+        else:
+            path["switches"] = int(value)
+    return path
 
 
 def _family(text: str, facts: StatedFacts) -> str:
@@ -68,7 +93,8 @@ def _family(text: str, facts: StatedFacts) -> str:
 
 
 def _refuse_unused(text: str, facts: StatedFacts, stated: StatedFamily) -> None:
-    unused = [key for key in facts if key not in (*stated.uses, "name")]
+    usable = ("name",) if stated.technology in _WITHIN_NODE else ("name", *PATH)
+    unused = [key for key in facts if key not in (*stated.uses, *usable)]
     family = facts.get("family")
     if family and family != stated.technology:
         unused.append("family")

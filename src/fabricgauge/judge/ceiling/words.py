@@ -23,6 +23,8 @@ OPTIONS: dict[str, str] = {
     "ip": "4 or 6",
     "pcie": "what the adapter is attached by: generation and width, e.g. 3x8 or 4.0x16",
     "mps": "largest PCIe payload in bytes: 128, 256, 512, 1024, 2048 or 4096",
+    "switches": "switches between two nodes, 0 if a cable joins them",
+    "cable": "length of each cable in metres",
     "name": "what reports call the network, without blanks",
 }
 

@@ -21,7 +21,16 @@ from fabricgauge.model.words.figures import (
 from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.model.words.sentences import between, counted
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import at_fault, ceilings, measured, pairs, path, suites, verdicts
+from fabricgauge.report.content import (
+    at_fault,
+    budget,
+    ceilings,
+    measured,
+    pairs,
+    path,
+    suites,
+    verdicts,
+)
 from fabricgauge.report.content.conclusion import (
     MEANING,
     headline,
@@ -82,6 +91,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     )
     yield path.wire_of_slow_streams(judged)
     yield from ceilings.calculations(judged)
+    yield budget.budget(judged)
     yield from measured.figures(judged)
     yield from measured.copies(judged)
     yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)

@@ -1,0 +1,84 @@
+"""A latency split into ends, cables and switches, where the number of switches is known."""
+
+import msgspec
+import pytest
+from tests.report import sample
+
+from fabricgauge.judge.ceiling.stated import stated_network
+from fabricgauge.judge.latency_budget import latency_budgets
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.run import Ended, Launch, Run
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.topology import Group, Topology
+from fabricgauge.report.content.budget import budget
+
+
+def imported(network: str, curve: SuiteCurve, topology: Topology = Topology()) -> Run:  # noqa: B008
+    """A run with one network, and nothing but the curve of a log."""
+    fabric = Fabric((), (), (stated_network(network),), topology=topology)
+    run = sample.judged().run
+    launch = Launch(
+        1, fabric.networks[0].name, (), None, (), (), Ended("ok", 0, "", (), 0.0), curves=(curve,)
+    )  # fmt: skip
+    return msgspec.structs.replace(run, fabric=fabric, launches=(launch,))
+
+
+@pytest.fixture
+def racf() -> SuiteCurve:
+    return next(c for c in reference("racf-opa100-mpi").curves if c.quantity == "time")
+
+
+def test_the_evaluation_s_switch_takes_110_of_930_ns(racf: SuiteCurve) -> None:
+    (found,) = latency_budgets(imported(reference("racf-opa100-mpi").network, racf))
+    assert found.latency_s == pytest.approx(0.93e-6)
+    assert found.switches == 1
+    assert found.switches_s == pytest.approx(110e-9)
+    assert found.cables_s == pytest.approx(2 * 2 * 5e-9)
+    assert found.ends_s == pytest.approx(0.80e-6)
+    assert found.fits
+
+
+def test_a_figure_below_its_path_s_own_time_does_not_fit(racf: SuiteCurve) -> None:
+    (found,) = latency_budgets(imported("opa100 switches=9", racf))
+    assert found.ends_s == pytest.approx(0.93e-6 - 0.99e-6)
+    assert not found.fits
+    assert found.cables_s is None
+
+
+def test_a_topology_with_both_nodes_in_one_group_has_one_switch_between(racf: SuiteCurve) -> None:
+    curve = msgspec.structs.replace(racf, hosts=("c1", "c2"))
+    leaf = Topology((Group("leaf1", ("c1", "c2", "c3")),), "topology.conf")
+    (found,) = latency_budgets(imported("edr", curve, leaf))
+    assert (found.switches, found.switch.link, found.path) == (1, "EDR", "c1 → c2")
+    apart = Topology((Group("leaf1", ("c1",)), Group("leaf2", ("c2",))), "topology.conf")
+    assert not list(latency_budgets(imported("edr", curve, apart)))
+
+
+@pytest.mark.parametrize("network", ["opa100", "100GbE roce switches=1", "fdr switches=1"])
+def test_an_unknown_path_or_switch_has_no_budget(network: str, racf: SuiteCurve) -> None:
+    assert not list(latency_budgets(imported(network, racf)))
+
+
+def test_switches_and_cable_are_stated_with_a_network() -> None:
+    network = stated_network("hdr switches=3 cable=2.5")
+    assert (network.switches, network.cable_m) == (3, 2.5)
+    assert isinstance(stated_network("hdr").switches, Skipped)
+    assert stated_network("hdr switches=0").switches == 0
+    for wrong in ("hdr switches=1.5", "hdr switches=99", "hdr cable=x", "nvlink4 switches=1"):
+        with pytest.raises(UsageError, match=wrong.split()[1].partition("=")[0]):
+            stated_network(wrong)
+
+
+def test_a_report_shows_the_parts_and_warns_of_a_figure_that_does_not_fit(racf: SuiteCurve) -> None:
+    def text(network: str) -> str:
+        judged: Judged = msgspec.structs.replace(sample.judged(), run=imported(network, racf))
+        return repr(budget(judged).blocks)
+
+    assert "0.1100" in text("opa100 switches=1 cable=2")
+    assert "11.8 %" in text("opa100 switches=1 cable=2")
+    assert "caution" not in text("opa100 switches=1")
+    assert "caution" in text("opa100 switches=9")
