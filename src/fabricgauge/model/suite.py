@@ -227,6 +227,12 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
     evidence: LogEvidence = LogEvidence()
 
     @property
+    def processes(self) -> str:
+        """Return ``4 processes`` of a suite's test that any number of ranks can run, else empty."""
+        is_pair = self.pairs > 1 or (self.ranks == 2 and self.pattern in PAIR_PATTERNS)
+        return "" if is_pair or self.ranks is None else f"{self.ranks} processes"
+
+    @property
     def ends(self) -> tuple[tuple[int, int], ...]:
         """The ranks of each pair between which bytes moved; none if unknown."""
         if self.pairs == 1 and self.pattern in PAIR_PATTERNS:

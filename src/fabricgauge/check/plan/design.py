@@ -18,8 +18,11 @@ NUMBERS: Mapping[str, tuple[int, int]] = MappingProxyType({
     "ppn": (1, 1024), "ranks": (2, 1 << 20), "parallel": (1, 128),
 })  # fmt: skip
 FACTOR_NAMES = (
-    "mpi", "transport", "provider", "memory", "compiler", "bind", *NUMBERS, f"{ENVIRONMENT}NAME",
+    "mpi", "transport", "provider", "memory", "compiler", "bind", "tool-path", *NUMBERS,
+    f"{ENVIRONMENT}NAME",
 )  # fmt: skip
+#: Factors of a suite's programs: the folder of a build, the MPI that starts them, and numbers.
+TOOL_FACTORS = ("tool-path", "mpi", *NUMBERS)
 BINDINGS = ("core", "none")
 
 
@@ -58,6 +61,22 @@ def parse_factor(text: str) -> Factor:
     if not all(levels):
         raise UsageError(f"--vary {text!r}: a level is empty")
     return Factor(name, levels)
+
+
+def require_tool_factors(factors: Sequence[Factor], tool: str) -> None:
+    """Refuse a factor that a suite's programs, or the engine, would not heed.
+
+    Raises:
+        UsageError: such a factor.
+    """
+    for factor in factors:
+        if tool and factor.name not in TOOL_FACTORS:
+            raise UsageError(
+                f"--vary {factor.name} has no effect on the programs of --tool {tool}: they are"
+                " built and set up before. Name the folder of each build: --vary tool-path=DIR,DIR"
+            )
+        if not tool and factor.name == "tool-path":
+            raise UsageError("--vary tool-path names folders of a suite's programs: add --tool")
 
 
 def _require_numbers(name: str, levels: Sequence[str]) -> None:

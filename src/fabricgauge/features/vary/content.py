@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from fabricgauge.features.vary import layers_content as layers
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import LESS_IS_BETTER, Quantity
 from fabricgauge.model.varied import CurveEffect, Effect, Influence, Varied
 from fabricgauge.model.words.figures import at, percent, signed, size
@@ -12,6 +13,8 @@ from fabricgauge.report import document as doc
 from fabricgauge.report.content.changes import (
     interval,
     level_tables,
+    metric,
+    metric_blocks,
     over_sizes,
     plot_levels,
     plot_sweeps,
@@ -105,6 +108,7 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
     yield doc.Section("notes", "Caveats", (doc.Items(notes, limit=limit),))
     yield from layers.section(varied)
     yield _levels(varied)
+    yield _metrics(varied)
     yield _effects(varied)
     intro = "Each value against the first one, with its interval: all sizes together, and those"
     intro += " sizes whose change is least likely chance."
@@ -123,6 +127,22 @@ def _levels(varied: Varied) -> doc.Section:
     blocks: tuple[doc.Block, ...] = (plots, *level_tables(varied))
     intro = "Medians over the blocks. A rate is the sum, with the average of one in brackets."
     return doc.Section("levels", "Figures over the numbers", blocks, intro=intro)
+
+
+def _metrics(varied: Varied) -> doc.Section:
+    """Show every figure of each level against the first one in one plot, with mean and range."""
+    blocks: list[doc.Block] = []
+    by_level = group_by(varied.effects, lambda effect: (effect.level, effect.base))
+    for (level, base), effects in by_level.items():
+        metrics = [
+            metric(
+                effect.title, part.message_bytes, effect.quantity, part.change, part.low, part.high
+            )
+            for effect in effects for part in effect.sizes if math.isfinite(part.change)
+        ]  # fmt: skip
+        blocks += metric_blocks(metrics, base, level)
+    on = doc.ALL if len({effect.title for effect in varied.effects}) > 1 else doc.PAGE
+    return doc.Section("metrics", "All metrics", tuple(blocks), nav="All metrics", on=on)
 
 
 def _effects(varied: Varied) -> doc.Section:

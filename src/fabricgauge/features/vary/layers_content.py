@@ -40,6 +40,12 @@ def section(varied: Varied) -> Iterator[doc.Section]:
         yield doc.Section("layers", "Cost of each layer", blocks, intro=_SAID)
 
 
+def layer_blocks(varied: Varied) -> tuple[doc.Block, ...]:
+    """Return the same for a page of another feature; nothing if no layers were varied."""
+    blocks = [block for part in section(varied) for block in part.blocks]
+    return (*blocks, doc.Paragraph(_SAID, kind="soft")) if blocks else ()
+
+
 def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Iterator[doc.Block]:
     layers_of_title = [layer for layer in layers if layer.title == title]
     yield doc.Heading(title)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fabricgauge.check.plan.design import make_design
+from fabricgauge.check.plan.design import make_design, require_tool_factors
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.progress import progress_shown
@@ -33,7 +33,11 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
     factors, resume = options["vary"], options["resume"]
     typed = ctx.get_parameter_source("seed") is click.core.ParameterSource.COMMANDLINE
     seed = options["seed"] if typed else None
-    request = cli_options.build_request({**options, "resume": None})
+    require_tool_factors(factors, options["tool"] or "")
+    # The nodes are looked at with the programs of the first arm.
+    first = {factor.name: factor.levels[0] for factor in factors}
+    places = {"tool_path": first["tool-path"]} if "tool-path" in first else {}
+    request = cli_options.build_request({**options, **places, "resume": None})
     from_files = cli_options.names_from_files(ctx)
     with (
         progress_shown(options["quiet"]) as progress,

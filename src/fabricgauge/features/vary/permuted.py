@@ -27,7 +27,8 @@ _ROUNDING = 1e-9
 class Effects(msgspec.Struct, frozen=True):
     """Effect, half-width and chance of all levels but the first, (levels - 1, figures).
 
-    ``blocks`` is the number of blocks in which both levels have the figure. NaN if too few.
+    ``blocks`` is the number of blocks in which both levels have the figure. If they are too few,
+    the effect is their mean, and half-width and chance are NaN.
     """
 
     effect: Floats
@@ -70,7 +71,10 @@ def _test_level(
     chance = np.array([_share_reaching(largest, size) for size in studentised])
     bound = max(_effect_bound(largest, confidence), _effect_bound(centred, confidence))
     half_width = np.where(np.isfinite(studentised), bound * error, np.nan)
-    return effect, half_width, chance, blocks
+    # Too few blocks have a mean as well, without an interval: what was measured is shown.
+    sums, counts = np.nansum(differences, axis=(0, 1)), np.isfinite(differences).sum(axis=(0, 1))
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return np.where(np.isfinite(effect), effect, means), half_width, chance, blocks
 
 
 def _studentise(means: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:

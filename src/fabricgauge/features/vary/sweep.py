@@ -4,7 +4,11 @@ from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from fabricgauge.check.plan.design import make_design, parse_factor
+from fabricgauge.check.plan.design import (
+    make_design,
+    parse_factor,
+    require_tool_factors,
+)
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli.show import page
 from fabricgauge.features.vary import vary as measured_arms
@@ -38,6 +42,7 @@ def measure_sweep(
         KeyboardInterrupt: the user interrupted it; what was measured is stored.
     """
     design = make_design(tuple(map(parse_factor, words)), blocks, SEED)
+    require_tool_factors(design.factors, request.tool)
     with locate_target(request, settings, from_files, None, progress) as target:
         nodes = len(set(target.ranks))
         if nodes < least_nodes:
@@ -49,7 +54,8 @@ def measure_sweep(
             directory.write_bytes("report.html", page("varied", varied))
     if interrupted:
         raise KeyboardInterrupt
-    if varied.levels:  # numbers have a curve over them; that they differ is no finding
-        numbers = "; ".join(words)
-        return "", f"figures over {numbers}, medians of {blocks} launches", directory.path.name
+    # Numbers have a curve over them, layers build on each other: that they differ is no finding.
+    if varied.levels or varied.layers:
+        what = f"figures over {'; '.join(words)}" if varied.levels else "each layer's cost"
+        return "", f"{what}, medians of {blocks} launches", directory.path.name
     return AS_OF_A_RUN[varied.finding].value, headline(varied), directory.path.name

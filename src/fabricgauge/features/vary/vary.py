@@ -14,7 +14,7 @@ from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.measure import measure
 from fabricgauge.check.measure_tool import measure_with_tool
 from fabricgauge.check.plan.asked import ALL_PATTERNS
-from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED
+from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED, require_tool_factors
 from fabricgauge.check.plan.plan import is_pair
 from fabricgauge.check.plan.profiles import Profile, profile_of
 from fabricgauge.check.programs import engine_for, suite_for
@@ -66,6 +66,7 @@ def begin(
     A comparison that cannot begin leaves nothing. ``at_end`` removes programs that were carried to
     the nodes.
     """
+    require_tool_factors(design.factors, target.request.tool)
     arms: list[RunContext] = []
     try:
         for arm in design.arms:
@@ -219,6 +220,10 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     }
     request = _request_of(levels, target)
     if request.tool:
+        chosen = {"tool_path": levels.get("tool-path"), "mpi": levels.get("mpi")}
+        request = msgspec.structs.replace(
+            request, **{field: level for field, level in chosen.items() if level is not None}
+        )
         suite = suite_for(request, target.progress)
         effort = msgspec.structs.replace(suite.effort, only_streams="parallel" in levels)
         suite = msgspec.structs.replace(suite, effort=effort)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 from fabricgauge.model.comparison import Difference, Pair, Standing
 from fabricgauge.model.groups import group_by
@@ -36,6 +36,8 @@ BANDS = 2.5
 LEAST_SPAN, LARGEST_SPAN = 5.0, 400.0
 LONGEST_NAME = 48
 LONGEST_TITLE = 72
+#: Fewest figures of a plot of all of them.
+FEWEST_METRICS = 8
 #: Fewest levels of a sweep; the plots over sizes show two levels.
 FEWEST_LEVELS = 3
 #: Most sizes with a line of their own.
@@ -195,6 +197,77 @@ def _mark(effect: Effect, x: float, place: str) -> Mark:
 def _effects(title: str, y_label: str, series: tuple[PlotCurve, ...], **options: Any) -> Picture:
     ends = (abs(end) for series in series for mark in series.marks for end in (mark.low, mark.high))
     return _picture(title, y_label, series, 1.15 * max(1.0, *ends), **options)
+
+
+class Metric(NamedTuple):
+    """Hold one figure of B against A: a share of A's, positive if B is better.
+
+    ``low`` and ``high`` are equal to it without an interval.
+    """
+
+    name: str
+    quantity: Quantity
+    better: float
+    low: float
+    high: float
+
+
+def metric(
+    name: str, message_bytes: int | None, quantity: Quantity, change_value: float, low: float,
+    high: float,
+) -> Metric:  # fmt: skip
+    """Return a change as a metric: the less a time, the better it is."""
+    ends = (low, high) if math.isfinite(low) and math.isfinite(high) else (change_value,) * 2
+    where = name if message_bytes is None else f"{name}, {size(message_bytes)}"
+    if quantity in LESS_IS_BETTER:
+        return Metric(where, quantity, -change_value, -ends[1], -ends[0])
+    return Metric(where, quantity, change_value, *ends)
+
+
+def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block, ...]:
+    """Return one plot of all metrics, latency and bandwidth apart, and their mean and range.
+
+    None of fewer than FEWEST_METRICS: their rows are as short.
+    """
+    if len(metrics) < FEWEST_METRICS:
+        return ()
+    numbered = [(number, each) for number, each in enumerate(metrics, 1)]
+    kinds = group_by(numbered, lambda pair: _metric_kind(pair[1]))
+    rows, series = [], []
+    for kind, of_kind in (*sorted(kinds.items(), reverse=True), ("all", numbered)):
+        shares = [each.better for _, each in of_kind]
+        # Rounded: the difference of equal shares is no mean of its own.
+        mean, ends = round(math.fsum(shares) / len(shares), 9), (min(shares), max(shares))
+        rows.append((kind, f"{len(shares):,}", signed(mean), signed(median(shares)),
+                     f"{signed(ends[0])} to {signed(ends[1])}"))  # fmt: skip
+        label = f"{kind}: mean {signed(mean)}, {signed(ends[0])} to {signed(ends[1])}"
+        if kind != "all":
+            series.append(PlotCurve(label, [_metric_mark(*pair) for pair in of_kind]))
+    farthest = max(abs(end) for each in metrics for end in (each.low, each.better, each.high))
+    step = next(step for step in (1, 5, 10, 25, 50, 100, 250, 1000) if len(metrics) < 14 * step)
+    ticks = {float(n): str(n) for n in range(step, len(metrics) + 1, step)} | {1.0: "1"}
+    title = shortened(visible(f"All metrics: {b} against {a}"), LONGEST_TITLE)
+    picture = _picture(
+        title, "B better than A, %", tuple(series), 115.0 * max(0.01, farthest),
+        x_label="number of the metric", ticks=ticks, joined=False,
+    )  # fmt: skip
+    heads = doc.heads("metrics", ">number", ">mean", ">median", ">range")
+    note = f"Shares of A ({a}), positive if B ({b}) is better."
+    return (
+        doc.side_by_side((picture,)), doc.Table(heads, tuple(rows)),
+        doc.Paragraph(note, kind="soft"),
+    )  # fmt: skip
+
+
+def _metric_kind(each: Metric) -> str:
+    return "latency" if each.quantity in LESS_IS_BETTER else "bandwidth"
+
+
+def _metric_mark(number: int, each: Metric) -> Mark:
+    y, low, high = (100.0 * share for share in (each.better, each.low, each.high))
+    ends = f"{signed(each.low)} to {signed(each.high)}" if low != high else "no interval"
+    return Mark(float(number), y, low, high, f"{number}: {each.name}", signed(each.better), ends,
+                "", "")  # fmt: skip
 
 
 def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:

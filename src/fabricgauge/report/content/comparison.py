@@ -1,5 +1,6 @@
 """Compare two sets of curves: the outcome, a row per pair, then size by size."""
 
+import math
 from collections.abc import Iterator
 
 from fabricgauge.model.comparison import Comparison, ComparisonOutcome, Pair
@@ -15,6 +16,8 @@ from fabricgauge.report.content.changes import (
     describe_change,
     describe_loss,
     interval,
+    metric,
+    metric_blocks,
     pictures,
 )
 from fabricgauge.report.content.suites import SHOWN
@@ -122,7 +125,7 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
         about=f"fabricgauge · A: {a} · B: {b} · tolerance {_share(comparison.tolerance)}",
         under=(doc.Paragraph(f"{word} means: {meaning}.", on=doc.PAGE),),
         sections=(
-            _sides(comparison), _overview(comparison), *_pairs(comparison),
+            _sides(comparison), _metrics(comparison), _overview(comparison), *_pairs(comparison),
             _unmatched(comparison), _how(comparison),
         ),
         closing="MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes. All rates are payload."
@@ -200,6 +203,20 @@ def _sides(comparison: Comparison) -> doc.Section:
     return doc.Section("sides", "A and B", (table, *notes), nav="A and B")
 
 
+def _metrics(comparison: Comparison) -> doc.Section:
+    """Show every figure of every pair in one plot, with mean and range."""
+    metrics = [
+        metric(
+            _title(pair), difference.message_bytes, pair.a.quantity, difference.change,
+            *(math.nan if end is None else end - 1 for end in (difference.low, difference.high)),
+        )
+        for pair in comparison.pairs if not pair.invalid for difference in pair.differences
+    ]  # fmt: skip
+    blocks = metric_blocks(metrics, comparison.a.name, comparison.b.name)
+    on = doc.ALL if len(comparison.pairs) > 1 else doc.PAGE
+    return doc.Section("metrics", "All metrics", blocks, nav="All metrics", on=on)
+
+
 def _overview(comparison: Comparison) -> doc.Section:
     heads = (">from", ">to", ">B ÷ A", ">worse", ">better", ">within", ">undecided")
     columns = (
@@ -253,8 +270,12 @@ def _describe_curve(curve: SuiteCurve) -> str:
     pairs = f", {curve.pairs} pairs" if curve.pairs > 1 else ""
     network = curve.settings.get("network", "")
     network_words = f" over {network}" if network else ""
-    name = "" if curve.suite == "fabricgauge" else f"{curve.suite} "
-    return f"{name}{curve.benchmark} ({curve.what}{pairs}{hosts}){network_words}"
+    if curve.suite == "fabricgauge":
+        return f"{curve.benchmark} ({curve.what}{pairs}{hosts}){network_words}"
+    processes = f", {curve.processes}" if curve.processes else ""
+    rate = ", message rate" if curve.quantity == "message_rate" else ""
+    name = f"{curve.suite} {curve.benchmark}"
+    return f"{name} ({curve.what}{pairs}{processes}{rate}{hosts}){network_words}"
 
 
 def _origin(curve: SuiteCurve) -> str:
