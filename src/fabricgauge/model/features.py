@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 #:     PASS if nothing judges it; None if it is another's
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
 #: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
+#: swept_blocks: ``layer_blocks(varied)`` is what its layers cost, as blocks of a report
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
 #: soak: ``soak_network(context, seconds, share, answers, printing)`` names dips under load
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
@@ -27,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 Role = Literal[
     "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
     "imported", "soak", "sweep", "campaign", "predicted", "swept",
+    "swept_blocks",
 ]  # fmt: skip
 
 
@@ -83,7 +85,11 @@ FEATURES: tuple[Feature, ...] = (
         verbs={
             "path": ("path.verb:path", "Count what one MPI call executes; compare two such counts.")
         },
-        roles={"stored": "path.stored:show_stored", "listed": "path.stored:list_stored"},
+        roles={
+            "stored": "path.stored:show_stored",
+            "listed": "path.stored:list_stored",
+            "imported": "path.stored:import_file",
+        },
         reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
     ),
     Feature(
@@ -130,6 +136,7 @@ FEATURES: tuple[Feature, ...] = (
             "vary": "vary.option:vary",
             "sweep": "vary.sweep:measure_sweep",
             "swept": "vary.vary:read_varied",
+            "swept_blocks": "vary.layers_content:layer_blocks",
             "stored": "vary.option:show_stored",
             "listed": "vary.option:list_stored",
         },

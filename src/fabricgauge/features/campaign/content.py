@@ -1,12 +1,13 @@
 """Show a campaign as one page: its document's parts in their order, each beside its references."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from fabricgauge.features.campaign.campaign_file import Part
 from fabricgauge.features.campaign.results import CampaignResult, PartResult, part_outcome
 from fabricgauge.judge.stats.curves import suite_curves
+from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.reference import Reference
@@ -27,19 +28,23 @@ from fabricgauge.report.content.published import (
 from fabricgauge.report.content.suites import SHOWN, suite_marks
 from fabricgauge.report.content.verdicts import TONES
 from fabricgauge.report.interface import Kind, Records, Setting, versioned
-from fabricgauge.report.picture import Picture, PlotCurve, shortened
+from fabricgauge.report.picture import Line, Picture, PlotCurve, position, shortened
 from fabricgauge.report.visible import visible
 
 #: Most sizes of a table on a terminal; a page has all.
 MOST_SIZES = 12
 LONGEST_TITLE = 72
-MOST_PICTURES = 12
+MOST_PICTURES = 24
+#: Most curves in one plot, and most of them in one table.
+MOST_TOGETHER, MOST_COLUMNS = 8, 5
+#: From this size on the transfer takes a part of the time that a plot shows.
+LEAST_TRANSFER = 4096
 
 
 class MeasuredPart(msgspec.Struct, frozen=True):
     """Hold a part with its result and its references: a judged run, a sweep, or neither.
 
-    ``further`` are blocks of another feature, such as a prediction.
+    ``further`` are blocks of another feature: a prediction, or what layers cost.
     """
 
     part: Part
@@ -131,7 +136,7 @@ def document(measured: MeasuredCampaign, _setting: Setting) -> doc.Report:
         (
             doc.Cell(part.part.title, link=part.part.name),
             doc.Cell(part.result.outcome or "–", tone=_tone(part.result.outcome)),
-            part.result.left_out or part.result.headline or "published figures only",
+            part.result.left_out or part.result.headline or _published_finding(part),
             duration(part.result.wall_s) if part.result.wall_s >= 1 else "",
         )
         for part in measured.parts
@@ -150,6 +155,14 @@ def document(measured: MeasuredCampaign, _setting: Setting) -> doc.Report:
         ),
         closing=f"Parts follow “{campaign.document}”. MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes.",
     )  # fmt: skip
+
+
+def _published_finding(measured: MeasuredPart) -> str:
+    """Return the sentence of a prediction, which another feature made; else that nothing ran."""
+    for block in measured.further:
+        if isinstance(block, doc.Paragraph) and block.kind == "strong":
+            return block.text
+    return "published figures only"
 
 
 def _tone(outcome: str) -> doc.Tone:
@@ -182,7 +195,12 @@ def _section(measured: MeasuredPart) -> doc.Section:
 
 
 def _sweep(varied: Varied) -> Iterator[doc.Block]:
-    """Yield the figures over the levels; without numbers, each level against the first."""
+    """Yield the figures over the levels; without numbers, each level against the first.
+
+    Layers have blocks of their own, those of another feature.
+    """
+    if varied.layers:
+        return
     if varied.levels:
         yield doc.side_by_side(plot_levels(varied))
         yield from level_tables(varied)
@@ -204,40 +222,72 @@ def _curves(measured: MeasuredPart) -> tuple[SuiteCurve, ...]:
 
 
 def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
-    """Yield plots and a table for each quantity, with the references' curves beside."""
+    """Yield plots and tables for each quantity, with the references' curves beside.
+
+    Many curves have a plot and a table for each pattern: one plot could not be read.
+    """
     own, part = _curves(measured), measured.part
     published = [curve for reference in measured.references for curve in reference.curves]
     pictures: list[Picture] = []
     tables: list[doc.Block] = []
     for quantity, curves in group_by([*own, *published], lambda curve: curve.quantity).items():
-        sized = [curve for curve in curves if curve_sizes(curve)]
-        if not sized:
-            continue
-        if quantity != "time" or "time" in part.plots:
-            pictures += _pictures(sized, part)
-        tables.append(curve_table(sized, MOST_SIZES))
+        split = _split(curve for curve in curves if curve_sizes(curve))
+        for sized in split:
+            if quantity != "time" or "time" in part.plots:
+                kind = _kind(sized[0]) if len(split) > 1 else ""
+                lines = _least_times(measured, sized)
+                pictures.append(_picture(sized, f"{part.title}{kind and ': '}{kind}", lines))
+            tables += _tables(sized)
     rates = list(_as_rates([*own, *published])) if "throughput" in part.plots else []
-    if rates:
-        marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in rates)
-        pictures.append(Picture("Throughput", "MB/s", False, marks))
-        tables.append(curve_table(rates, MOST_SIZES))
+    for sized in _split(rates):
+        marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in sized)
+        title = "Throughput" if len(rates) == len(sized) else f"Throughput: {_kind(sized[0])}"
+        pictures.append(Picture(title, "MB/s", False, marks))
+        tables += _tables(sized)
     yield doc.side_by_side(pictures[:MOST_PICTURES])
     yield from tables
 
 
-def _sizes(curve: SuiteCurve) -> list[int]:
-    return [point.message_bytes for point in curve.points if point.message_bytes is not None]
+def _split(curves: Iterable[SuiteCurve]) -> list[list[SuiteCurve]]:
+    """Return all curves together, or those of each pattern if they are many."""
+    listed = list(curves)
+    if len(listed) <= MOST_TOGETHER:
+        return [listed] if listed else []
+    return [list(of_kind) for of_kind in group_by(listed, _kind).values()]
 
 
-def _pictures(curves: Sequence[SuiteCurve], part: Part) -> Iterator[Picture]:
+def _kind(curve: SuiteCurve) -> str:
+    return curve.pattern or curve.benchmark
+
+
+def _tables(curves: Sequence[SuiteCurve]) -> Iterator[doc.Table]:
+    """Yield tables that a page and a terminal can show in their width."""
+    for first in range(0, len(curves), MOST_COLUMNS):
+        yield curve_table(curves[first : first + MOST_COLUMNS], MOST_SIZES)
+
+
+def _least_times(measured: MeasuredPart, curves: Sequence[SuiteCurve]) -> tuple[Line, ...]:
+    """Return the time that the ceiling needs for each size, beside half round trips."""
+    if measured.judged is None or {curve.pattern for curve in curves} - {"latency", "ping_ping"}:
+        return ()
+    known = [each for each in measured.judged.ceilings.values() if isinstance(each, Ceiling)]
+    lengths = sorted({n for curve in curves for n in curve_sizes(curve) if n >= LEAST_TRANSFER})
+    if len(known) != 1 or len(lengths) < 2 or curves[0].quantity != "time":
+        return ()
+    rate = known[0].payload_bytes_per_s
+    times_us = [length / rate * 1e6 for length in lengths]
+    return (Line("size ÷ ceiling", list(map(position, lengths)), times_us),)
+
+
+def _picture(curves: Sequence[SuiteCurve], name: str, lines: tuple[Line, ...]) -> Picture:
     quantity = curves[0].quantity
     unit = SHOWN[quantity][0]
     series = tuple(
         PlotCurve(curve_label(curve), suite_marks(sorted(curve.points, key=_by_size), curve))
         for curve in curves
     )
-    title = shortened(visible(f"{part.title}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
-    yield Picture(title, unit, quantity != "bandwidth", series)
+    title = shortened(visible(f"{name}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
+    return Picture(title, unit, quantity != "bandwidth", series, lines)
 
 
 def _as_rates(curves: Sequence[SuiteCurve]) -> Iterator[SuiteCurve]:

@@ -130,7 +130,9 @@ def _measured_part(
         return measured
     run = _find_run(directory, result)
     if part.vary:
-        return msgspec.structs.replace(measured, varied=load_role("swept")(run))
+        varied = load_role("swept")(run)
+        further = load_role("swept_blocks")(varied)
+        return msgspec.structs.replace(measured, varied=varied, further=further)
     return msgspec.structs.replace(measured, judged=conclude(load(run), thresholds))
 
 
