@@ -1,5 +1,7 @@
 """Predict on which of two stacks an application communicates faster, and at which sizes."""
 
+import math
+
 from fabricgauge.features.application.prediction_values import (
     Bounds,
     PredictedMix,
@@ -124,9 +126,10 @@ def _sum(prediction: Prediction) -> doc.Table:
         return (name, *map(duration, per_rank_s))
 
     columns = doc.heads("stack", ">without contention", ">all ranks at once")
-    return doc.Table(
-        columns, (row(prediction.a_name, prediction.a), row(prediction.b_name, prediction.b))
-    )
+    ratios = [span.value for span in (prediction.least_ratio, prediction.most_ratio)]
+    shown = (ratio(1 / value) if math.isfinite(value) and value else "–" for value in ratios)
+    rows = [row(prediction.a_name, prediction.a), row(prediction.b_name, prediction.b)]
+    return doc.Table(columns, (*rows, ("A ÷ B", *shown)))
 
 
 def _rows(prediction: Prediction) -> doc.Table:
