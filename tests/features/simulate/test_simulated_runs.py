@@ -9,6 +9,7 @@ from tests.features.simulate.running import (
     BANDWIDTH,
     LATENCY,
     LINK_BIT_S,
+    MESSAGE_BYTES,
     ONE_WAY_S,
     Times,
     run,
@@ -90,6 +91,17 @@ def test_the_leaves_of_a_tree_are_read_from_its_latency(engine: Engine) -> None:
     across = [time for (one, other), time in found.items() if group[one] != group[other]]
     assert inside == pytest.approx([0.93e-6] * len(inside), rel=2 * EXACT)
     assert across == pytest.approx([1.15e-6] * len(across), rel=2 * EXACT)
+
+
+def test_a_tree_of_two_to_one_carries_49_gbit_across_its_leaves(engine: Engine) -> None:
+    """All nodes send at once: two of a leaf share each uplink."""
+    found = times(run(engine, "fat-tree:16", cases=BANDWIDTH), "bw")
+    group = groups_of(simulation("fat-tree:16").platform)
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    for (origin, target), time in found.items():
+        rates[group[origin] == group[target]].append(8 * MESSAGE_BYTES / time)
+    assert median(rates[False]) == pytest.approx(49e9, rel=0.01)
+    assert median(rates[True]) == pytest.approx(97.5e9, rel=0.01)
 
 
 def test_a_degraded_uplink_slows_what_leaves_its_group(engine: Engine) -> None:

@@ -174,6 +174,11 @@ def stored_paths(root: Path, name: str) -> CallPaths:
         raise StoreError(
             f"{name} is no file of Intel SDE; name one, or the directory with {FILE} in it"
         )
+    if not Path(name).exists() and not root.is_dir():
+        raise StoreError(
+            f"{name} is no directory, no file of Intel SDE and no published listing of"
+            f" instructions; {root} has no traced paths"
+        )
     return read_paths(find(root, name))
 
 
