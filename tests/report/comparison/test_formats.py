@@ -120,9 +120,9 @@ def test_hostile_names_add_no_tag() -> None:
 def test_each_pair_has_both_curves_and_the_change_with_its_band() -> None:
     page = Page(shown(compared.sure(), "html"))
     plots = json.loads(page.scripts[0])["plots"]
-    assert len(plots) == 4
+    assert [plot["joined"] for plot in plots] == [False, True, True, True, True]  # all, then pairs
     tops = [plot["band"][1] if plot["band"] else None for plot in plots]
-    assert tops == [None, 5.0, None, 5.0]
+    assert tops == [None, None, 5.0, None, 5.0]
 
 
 def test_without_a_pair_there_is_no_plot_and_no_library() -> None:
