@@ -26,9 +26,9 @@ WORST_SHOWN = 2.0
 #: The first colour reaches from the best figure to a band beyond the typical one. The band is
 #: NOISES times the noise; LEAST_BAND and MOST_BAND of the typical figure bound it.
 NOISES, LEAST_BAND, MOST_BAND = 3.0, 0.02, 0.25
-#: A matrix within that band has colours from its least to its largest value, if this many steps of
-#: its resolution lie between them.
-LEAST_SPAN = 4
+#: A matrix within that band has colours from its least to its largest value, if they differ by this
+#: share of the typical one: less is a tick of the clock.
+LEAST_SPAN = 0.002
 
 Values = NDArray[np.floating]
 Cells = NDArray[np.uint16]
@@ -55,7 +55,7 @@ def heat_map(analysis: PairAnalysis) -> HeatMap | None:
     if not less_is_better:
         good, bad = typical / (1 + band), typical / WORST_SHOWN
     beyond = worst > good if less_is_better else worst < good
-    is_calm = not (beyond or analysis.findings) and abs(worst - best) >= LEAST_SPAN * abs(step)
+    is_calm = not (beyond or analysis.findings) and abs(worst - best) >= LEAST_SPAN * abs(typical)
     if is_calm:
         good, bad = best, worst
     nodes = [matrix.nodes[place] for place in order]
