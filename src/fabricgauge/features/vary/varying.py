@@ -192,8 +192,9 @@ def _block_figures(
     for curve in sorted(curves, key=_count) if by_count else curves:
         network = curve.settings.get("network", "") if by_name else ""
         name, parts = curve.title, 1
-        if curve.suite != SUITE:  # a suite may repeat a test with fewer processes
-            name = ", ".join(filter(None, (name, curve.processes)))
+        if curve.suite != SUITE:  # a test has several columns, and runs with fewer processes, too
+            column_words = "" if curve.quantity == "time" else curve.quantity.replace("_", " ")
+            name = ", ".join(filter(None, (name, column_words, curve.processes)))
         if by_count:
             if curve.what.endswith(PER_CONNECTION):
                 continue  # it follows from the sum
