@@ -2,13 +2,20 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
+from tests.report import sample
 
 from fabricgauge.check.plan.design import parse_factor, require_tool_factors
 from fabricgauge.cli.verbs import cli
+from fabricgauge.compare.sides import find_side
 from fabricgauge.features.vary import vary as measured_arms
+from fabricgauge.features.vary import varying
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.run import Ended, Launch
+
+SUITE = Path(__file__).parents[2] / "fixtures" / "imb" / "2021.11--mpi1-4-ranks.out"
 
 
 @pytest.mark.parametrize(
@@ -67,3 +74,23 @@ def test_each_arm_has_the_programs_of_its_folder(
         with pytest.raises(Found):
             measured_arms._target_of(design, arm, Target())  # type: ignore[arg-type]
     assert asked == list(design.arms)
+
+
+def test_each_column_of_a_suite_s_tests_is_a_curve_of_its_own() -> None:
+    """The suite repeats each test with two and four processes, under one heading."""
+    curves = find_side(str(SUITE), SUITE.parent).curves
+    run = sample.judged().run
+    (planned, *_) = run.plan.launches
+    launch = Launch(
+        planned.number, "net1", (), None, (), (), Ended("ok", 0, "", (), 0.0), curves=curves
+    )
+    plan = msgspec.structs.replace(run.plan, launches=(planned,))
+    run = msgspec.structs.replace(run, plan=plan, launches=(launch,))
+    found = varying._block_figures(run, 0, 1, by_name=False, by_count=False)
+    points = [
+        (curve, point)
+        for curve in curves for point in curve.points if point.estimate.value > 0
+    ]  # fmt: skip
+    assert len(found) == len(points)
+    titles = {column.title for column in found}
+    assert {"Benchmarking Bcast, 2 processes", "Benchmarking Bcast, 4 processes"} <= titles

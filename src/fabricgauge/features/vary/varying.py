@@ -194,7 +194,8 @@ def _block_figures(
         name, parts = curve.title, 1
         if curve.suite != SUITE:  # a test has several columns, and runs with fewer processes, too
             column_words = "" if curve.quantity == "time" else curve.quantity.replace("_", " ")
-            name = ", ".join(filter(None, (name, column_words, curve.processes)))
+            pairs = f"{curve.pairs} pairs" if curve.pairs > 1 and not by_count else ""
+            name = ", ".join(filter(None, (name, column_words, pairs, curve.processes)))
         if by_count:
             if curve.what.endswith(PER_CONNECTION):
                 continue  # it follows from the sum
