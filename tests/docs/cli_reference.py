@@ -108,7 +108,7 @@ def _list_text(records: Mapping[str, Record]) -> str:
 
 
 def _short_help(context: click.Context, shared: Mapping[str, Record]) -> str:
-    """Return the help of a command with only the names of its shared options."""
+    """Return the help of a command with only the names of its shared options; verbs follow it."""
     hidden = {
         _longest_name(record): option
         for option, record in _records(context)
@@ -120,7 +120,7 @@ def _short_help(context: click.Context, shared: Mapping[str, Record]) -> str:
     for option in options:
         option.hidden = True
     try:
-        text = context.get_help().rstrip()
+        text = context.get_help().partition("\n\nCommands:\n")[0].rstrip()
     finally:
         for option in options:
             option.hidden = False
