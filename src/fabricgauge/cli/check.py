@@ -12,6 +12,7 @@ from fabricgauge.cli.options import Parsed, Printing
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.show import show
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import shown
@@ -64,6 +65,11 @@ if TYPE_CHECKING:
     "--answers", is_flag=True,
     help="Time what management asks of the nodes, before --soak and under it: echoes, connections,"
     " ibstat, opainfo, perfquery, ibv_devinfo. What stops to answer under load fails.",
+)  # fmt: skip
+@click.option(
+    "--echo-class", type=click.IntRange(0, 255), metavar="TOS",
+    help="Traffic class of a further echo of --answers, as its TOS byte: 184 is DSCP 46. Shows if"
+    " the class passes the load.",
 )  # fmt: skip
 @click.option(
     "--campaign", metavar="NAME|FILE",
@@ -125,7 +131,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         elif options["soak"]:
             from fabricgauge.model.features import load_role
 
-            words = options["soak"], options["soak_share"], options["answers"]
+            names = ("soak", "soak_share", "answers", "echo_class")
+            words = tuple(options[name] for name in names)
             ctx.exit(load_role("soak")(context, *words, printing))
         else:
             ctx.exit(_check(context, printing, curves))
@@ -142,9 +149,9 @@ _WITH_CAMPAIGN = frozenset({
 
 #: Options with an effect on a soak: the place, MPI and its setting, and the report.
 _WITH_SOAK = frozenset({
-    "soak", "soak_share", "answers", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher",
-    "ssh_config", "network", "unpinned", "rank_order", "mpi", "keep_programs", "output", "format",
-    "fail_on", "quiet", "verbose",
+    "soak", "soak_share", "answers", "echo_class", "hosts", "nodelist", "exclude", "lab", "nodes",
+    "launcher", "ssh_config", "network", "unpinned", "rank_order", "mpi", "keep_programs", "output",
+    "format", "fail_on", "quiet", "verbose",
 })  # fmt: skip
 
 
@@ -154,12 +161,16 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
     Raises:
         UsageError: such an option was given.
     """
+    if ctx.params["echo_class"] is not None and not ctx.params["answers"]:
+        raise UsageError("--echo-class needs --answers")
     if soaks and not ctx.params["campaign"]:
         reason = "{} has no effect on --soak, which sends its own messages at one pace"
         cli_options.refuse_without_effect(ctx, _WITH_SOAK, reason)
     elif not soaks:
         every = {parameter.name or "" for parameter in ctx.command.params}
-        cli_options.refuse_without_effect(ctx, every - {"soak_share", "answers"}, "{} needs --soak")
+        cli_options.refuse_without_effect(
+            ctx, every - {"soak_share", "answers", "echo_class"}, "{} needs --soak"
+        )
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 #: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
 #: swept_blocks: ``layer_blocks(varied)`` is what its layers cost, as blocks of a report
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
-#: soak: ``soak_network(context, seconds, share, answers, printing)`` names dips under load
+#: soak: ``soak_network(context, seconds, share, answers, class, printing)`` names dips
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[

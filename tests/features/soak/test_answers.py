@@ -31,6 +31,7 @@ answer echo 10.77.0.99 0 412000
 answer opainfo - 126 900000
 answer ibstat - 0 6340000
 ibstat: a line of somebody else
+answer echo-16 10.77.0.12 0 47436653 0.063
 answer true - 0
 """
 
@@ -45,6 +46,7 @@ def test_a_round_has_times_and_missing_answers_and_nothing_that_cannot_be_asked(
         ("c1", "echo", "c2"): pytest.approx(412e-6),
         ("c1", "connect", "c2"): None,
         ("c1", "ibstat", ""): pytest.approx(6.34e-3),
+        ("c1", "echo-16", "c2"): pytest.approx(63e-6),
     }
 
 
@@ -69,7 +71,7 @@ def test_the_headline_names_the_question_with_its_figures() -> None:
     bad = answer("echo", [1e-3] * 5, [None] * 4)
     outcome, reason = judge_answers((answer(ACCESS, [0.1] * 5, [0.1] * 4), bad))
     assert outcome is Outcome.FAIL
-    for part in ("c1 → c2", "4 of 4", "5 of 5", "1.000 ms"):
+    for part in ("c1 → c2", "4 of 4", "5 of 5", "1.00 ms"):
         assert part in reason
 
 
@@ -77,6 +79,20 @@ def test_a_busy_host_is_not_taken_for_its_network() -> None:
     busy = answer(HOST, [1e-3] * 5, [0.5] * 4)
     outcome, reason = judge_answers((busy, answer("echo", [1e-3] * 5, [None] * 4)))
     assert outcome is Outcome.INCONCLUSIVE and reason.startswith("c1 ")
+
+
+def test_a_class_that_waits_like_the_load_has_no_priority() -> None:
+    plain = answer("echo", [50e-6] * 5, [2.65e-3] * 9)
+
+    def in_class(loaded_s: float) -> Answer:
+        question = ("c1", "echo-16", "c2")
+        return compare_phases({question: [50e-6] * 5}, {question: [loaded_s] * 9})[0]
+
+    outcome, reason = judge_answers((plain, in_class(2.4e-3)))
+    assert outcome is Outcome.WARN and "class 16" in reason and "2.65 ms" in reason
+    assert judge_answers((plain, in_class(41e-6)))[0] is Outcome.PASS
+    idle = answer("echo", [50e-6] * 5, [60e-6] * 9)
+    assert judge_answers((idle, in_class(60e-6)))[0] is Outcome.PASS
 
 
 def test_nothing_that_answered_before_decides_nothing() -> None:
@@ -92,7 +108,7 @@ def test_more_missing_answers_are_never_better(
     before: list[float | None], loaded: list[float | None]
 ) -> None:
     first = judge_answer(answer("echo", before, loaded))
-    worse = judge_answer(answer("echo", before, [None if loaded else 1.0] * len(loaded)))
+    worse = judge_answer(answer("echo", before, [None] * len(loaded)))
     assert worse.rank <= first.rank or Outcome.SKIPPED in (first, worse) or len(loaded) == 1
     times: Times = {("c1", "echo", "c2"): before}
     asked = compare_phases(times, {})[0].before

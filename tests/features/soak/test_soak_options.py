@@ -22,6 +22,7 @@ from fabricgauge.model.errors import UsageError
         (("--soak", "5s", "--sim", "star:4"), "--sim"),
         (("--soak-share", "0.5"), "--soak-share"),
         (("--answers",), "--answers"),
+        (("--soak", "5s", "--echo-class", "184"), "--echo-class"),
     ],
 )
 def test_an_option_without_effect_is_refused_before_anything_starts(

@@ -15,6 +15,7 @@ from threading import Event, Thread
 
 import msgspec
 
+from fabricgauge.logs.readers.lines import number_of
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.verdict import Outcome
@@ -25,6 +26,10 @@ from fabricgauge.nodes.process.run import run
 ACCESS = "access"
 #: An empty program: it shows how busy the host is.
 HOST = "true"
+#: The beginning of the kind of echoes in a traffic class; the TOS byte follows.
+CLASS = "echo-"
+#: An echo in a class passes the load if it takes at most this share of a plain one.
+PASSES = 0.5
 #: Rounds before the load, and the pause between two rounds.
 ROUNDS_BEFORE, PAUSE_S = 5, 0.5
 #: Longest time of a round: two peers and four tools at their limits, and the way to the node.
@@ -50,8 +55,8 @@ class Asked(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """One question to a node, before the load and under it.
 
-    ``kind`` is ``echo``, ``connect``, a tool's name, ``true`` or ``access``; ``peer`` is the node
-    that an echo or connection goes to.
+    ``kind`` is ``echo``, ``echo-184`` in a traffic class, ``connect``, a tool's name, ``true`` or
+    ``access``; ``peer`` is the node that an echo or connection goes to.
     """
 
     node: str
@@ -65,9 +70,10 @@ class Answer(msgspec.Struct, frozen=True):
         if self.kind == ACCESS:
             return f"the way to {self.node}"
         if self.peer:
-            return (
-                f"{'an echo' if self.kind == 'echo' else 'a connection'} {self.node} → {self.peer}"
+            what = {"connect": "a connection", "echo": "an echo"}.get(
+                self.kind, f"an echo of class {self.kind.removeprefix(CLASS)}"
             )
+            return f"{what} {self.node} → {self.peer}"
         return f"{self.kind} on {self.node}"
 
 
@@ -89,14 +95,15 @@ def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question
     answers: dict[Question, float | None] = {}
     for line in text.splitlines():
         words = line.split()
-        if len(words) != 5 or words[0] != "answer" or not words[3].isdecimal():
+        if not 5 <= len(words) <= 6 or words[0] != "answer" or not words[3].isdecimal():
             continue
-        _, kind, peer, code, took = words
+        _, kind, peer, code, took, *own = words
         if not took.isdecimal() or (peer != "-" and peer not in names):
             continue
+        milliseconds = number_of(own[0]) if own else None
         question = node, kind, names.get(peer, "")
         if int(code) == _ANSWERED:
-            answers[question] = int(took) * 1e-9
+            answers[question] = int(took) * 1e-9 if milliseconds is None else milliseconds * 1e-3
         elif int(code) == _SILENT:
             answers[question] = None
     return answers
@@ -105,7 +112,10 @@ def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question
 class Asker:
     """Ask all nodes round by round; ``begin`` and ``end`` ask in the background."""
 
-    def __init__(self, hosts: Sequence[Host], network: Network | None) -> None:
+    def __init__(
+        self, hosts: Sequence[Host], network: Network | None, traffic_class: int | None = None
+    ) -> None:
+        self._class = "none" if traffic_class is None else str(traffic_class)
         members = network.members if network else ()
         by_node = {member.node: member for member in members if member.ip}
         self._hosts = hosts
@@ -151,8 +161,8 @@ class Asker:
                     times.setdefault(question, []).append(took_s)
 
     def _ask(self, host: Host) -> dict[Question, float | None]:
-        words = self._words.get(host.node, ("lo",))
-        argv = host.through(("sh", "-c", _script(), "answers", *words))
+        interface, *peers = self._words.get(host.node, ("lo",))
+        argv = host.through(("sh", "-c", _script(), "answers", interface, self._class, *peers))
         began_s = time.monotonic()
         done = run(argv, timeout_s=ROUND_S)
         took_s = time.monotonic() - began_s
@@ -167,7 +177,7 @@ def _spent(text: str) -> Iterable[float]:
     """Yield the seconds that the questions of a round took, answered or not."""
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 5 and words[0] == "answer" and words[4].isdecimal():
+        if len(words) >= 5 and words[0] == "answer" and words[4].isdecimal():
             yield int(words[4]) * 1e-9
 
 
@@ -223,9 +233,35 @@ def judge_answers(answers: Sequence[Answer]) -> tuple[Outcome, str]:
     if busy:
         node = sorted(busy)[0]
         return Outcome.INCONCLUSIVE, f"{node} was too busy to answer: an empty program waited too"
+    for answer, usual in find_held_classes(answers):
+        return Outcome.WARN, (
+            f"{answer.name} does not pass the load: it took {duration(answer.loaded.median_s)}, a"
+            f" plain one {duration(usual.loaded.median_s)}; no queue on the way prefers it"
+        )
     if not any(outcome is Outcome.PASS for outcome in outcomes.values()):
         return Outcome.INCONCLUSIVE, "no question had an answer before the load"
     return Outcome.PASS, "all answered under load"
+
+
+def find_held_classes(answers: Sequence[Answer]) -> tuple[tuple[Answer, Answer], ...]:
+    """Return echoes in a traffic class that wait as long as the load, each with the plain echo.
+
+    It is known only if the load slows plain echoes.
+    """
+    plain = {(answer.node, answer.peer): answer for answer in answers if answer.kind == "echo"}
+    in_class = (answer for answer in answers if answer.kind.startswith(CLASS))
+    pairs = (
+        (answer, plain[answer.node, answer.peer])
+        for answer in in_class
+        if (answer.node, answer.peer) in plain
+    )
+    return tuple(
+        (answer, usual)
+        for answer, usual in pairs
+        if judge_answer(answer) is not Outcome.SKIPPED
+        and usual.loaded.median_s > SLOW_FACTOR * usual.before.median_s > 0
+        and answer.loaded.median_s > PASSES * usual.loaded.median_s
+    )
 
 
 def describe(answer: Answer) -> str:

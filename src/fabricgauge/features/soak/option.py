@@ -12,13 +12,14 @@ from fabricgauge.store.run_directory import RunDirectory
 
 
 def soak_network(
-    context: RunContext, seconds: float, share: float, answers: bool, printing: Any
-) -> int:
+    context: RunContext, seconds: float, share: float, answers: bool,
+    traffic_class: int | None, printing: Any,
+) -> int:  # fmt: skip
     """Soak for some seconds at a share of the link; return the exit status.
 
-    With ``answers`` the management path is asked as well.
+    With ``answers`` the management path is asked as well, also in ``traffic_class``.
     """
-    soaked, interrupted = soak(context, seconds, share, answers)
+    soaked, interrupted = soak(context, seconds, share, answers, traffic_class)
     context.progress.close()
     directory = context.directory
     try:

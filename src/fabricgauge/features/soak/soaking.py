@@ -245,11 +245,13 @@ def describe_stuck(stuck: Stuck) -> str:
 
 
 def soak(
-    context: RunContext, seconds: float, share: float, answers: bool = False
-) -> tuple[Soaked, bool]:
+    context: RunContext, seconds: float, share: float, answers: bool = False,
+    traffic_class: int | None = None,
+) -> tuple[Soaked, bool]:  # fmt: skip
     """Soak the first network of a begun run; return the result and if it was interrupted.
 
-    With ``answers`` the management path is asked before the load and under it.
+    With ``answers`` the management path is asked before the load and under it, also by an echo in
+    ``traffic_class`` (a TOS byte).
 
     Raises:
         UsageError: the run has no engine over MPI, or fewer than two nodes.
@@ -264,7 +266,7 @@ def soak(
     access = context.target.access
     hosts = [host for host in access.hosts if host.node in launch.nodes]
     is_here = access.launcher == "local"
-    asker = Asker(hosts, network) if answers else None
+    asker = Asker(hosts, network, traffic_class) if answers else None
     with nullcontext(engine.path) if is_here else required_on_nodes(engine.path, hosts) as path:
         placed = msgspec.structs.replace(engine, path=path)
         if asker is None:
