@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+import numpy as np
 import pytest
 from tests.judge import planted
 
@@ -10,6 +11,7 @@ from fabricgauge.check.conclude import conclude
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.content.conclusion import decisive_verdicts, headline
@@ -178,3 +180,72 @@ def test_a_wide_interval_without_a_changing_link_stays_the_reason(
     assert verdict.threshold is not None
     assert "stability.interval" in verdict.threshold.origin
     assert not found.follows
+
+
+#: A link of a virtual cluster between 1 Gb/s and 300 Mb/s, each for 0.3 s, as a quick check saw it:
+#: pattern, size, origin, seconds, seconds that a rank waited, segments lost, MB/s of each block.
+#: No stream has enough blocks at 300 Mb/s.
+TOGGLED_QUICK: tuple[tuple[Pattern, int, int, float, float, int, tuple[float, ...]], ...] = (
+    ("latency", 1 << 14, 0, 0.058, 0.0, 0, (87.2, 91.5, 89.3, 89.6, 92.8, 90.8, 88.9, 88.2)),
+    ("latency", 1 << 20, 0, 0.243, 0.113, 0, (51.2, 61.3, 114.7, 28.3, 35.0)),
+    ("bandwidth", 1 << 10, 0, 0.175, 0.07, 1, (114.9, 113.8, 114.2, 113.5, 114.4, 114.0)),
+    ("bandwidth", 1 << 14, 0, 0.121, 0.007, 0, (116.7, 117.1, 115.7, 116.3, 115.6, 117.0)),
+    ("bandwidth", 1 << 16, 0, 0.127, 0.001, 0, (115.9, 116.3, 117.0, 116.4, 117.1, 116.0, 115.9)),
+    ("bandwidth", 1 << 18, 0, 0.595, 0.199, 28, (41.5, 90.9, 116.6, 4.2)),
+    ("bandwidth", 1 << 20, 0, 0.291, 0.075, 0, (116.3, 116.5, 85.9, 92.1, 111.6, 116.5, 112.5,
+     109.8, 115.4, 115.7, 113.8, 116.7, 116.7, 116.3, 117.3)),
+    ("bandwidth", 1 << 22, 0, 0.67, 0.172, 0, (114.8, 107.9, 108.3, 43.5, 34.8)),
+    ("bandwidth", 1 << 16, 1, 0.282, 0.115, 392, (116.7, 115.1, 110.4, 63.5, 115.8, 116.5, 116.6,
+     117.0)),
+    ("bandwidth", 1 << 18, 1, 0.164, 0.001, 0, (116.4, 116.7, 115.7, 116.0, 115.9, 115.7, 113.9,
+     116.5, 116.1)),
+    ("bandwidth", 1 << 20, 1, 0.311, 0.142, 8, (116.0, 115.3, 113.2, 104.8, 104.9, 105.1, 113.0,
+     115.9, 116.5, 115.6, 46.8, 34.7)),
+    ("bidirectional_bandwidth", 1 << 16, 0, 0.279, 0.055, 0, (31.6, 31.7, 31.5, 27.0)),
+    ("bidirectional_bandwidth", 1 << 18, 0, 0.283, 0.115, 41, (55.9, 110.1, 115.2, 116.3, 113.6)),
+    ("bidirectional_bandwidth", 1 << 20, 0, 0.272, 0.056, 0, (115.8, 115.7, 116.3, 114.9, 113.0,
+     114.8, 113.8, 115.9, 114.6, 113.0, 114.6, 113.8, 42.0)),
+    ("put_bandwidth", 1 << 20, 0, 0.242, 0.003, 0, (35.1, 34.8, 34.9, 35.1)),
+)  # fmt: skip
+
+
+def toggled_quick(small_lost: int = 0) -> Run:
+    """That run; ``small_lost`` segments of each small message's case are lost as well."""
+    cases = []
+    for pattern, size, origin, wall_s, delay_s, lost, rates in TOGGLED_QUICK:
+        payload = size * (1 if pattern == "latency" else max(1, min(64, (2 << 20) // size)))
+        blocks = tuple(payload / (rate * 1e6) for rate in rates)
+        case = planted.measurement(planted.Sample(pattern, size, origin, float(np.median(blocks))))
+        lost += small_lost if size < 1 << 16 else 0
+        sender = msgspec.structs.replace(
+            case.sockets_of(origin)[0], retransmitted_segments=lost, data_segments=12_000,
+            acknowledgements=6_000, spurious_segments=0, busy_s=0.98 * wall_s,
+        )  # fmt: skip
+        sockets = tuple((sender,) if rank == origin else () for rank in (0, 1))
+        uses = tuple(msgspec.structs.replace(use, run_delay_s=delay_s) for use in case.processors)
+        cases.append(
+            msgspec.structs.replace(
+                case, block_medians_s=blocks, sample_payload_bytes=payload, wall_s=wall_s,
+                processors=uses, sockets=sockets, samples=len(blocks),
+            )
+        )  # fmt: skip
+    return planted.run([planted.launch(cases)])
+
+
+def test_a_rate_that_several_patterns_share_is_named_and_not_its_losses() -> None:
+    found = conclude(toggled_quick(), DEFAULTS)
+    verdict = planted.the(found.verdicts, "stability", Outcome.FAIL)
+    assert verdict.figure is not None
+    assert verdict.figure.value == pytest.approx(0.3, abs=0.01)
+    assert "stability" in {one.rule for one in decisive_verdicts(found)}
+    losses = [one for one in found.verdicts if one.rule in ("lossy", "errors")]
+    losses = [one for one in losses if one.outcome in (Outcome.FAIL, Outcome.WARN)]
+    assert losses
+    assert all(found.follows[one.id] == verdict.id for one in losses)
+
+
+def test_losses_in_messages_of_all_sizes_stay_the_cause() -> None:
+    found = conclude(toggled_quick(small_lost=60), DEFAULTS)
+    assert planted.outcomes(found.verdicts, "lossy") == {Outcome.FAIL}
+    assert planted.outcomes(found.verdicts, "stability") == {Outcome.WARN}
+    assert "lossy" in {one.rule for one in decisive_verdicts(found)}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from fabricgauge.judge.evidence.connections import lost_segments
+from fabricgauge.judge.evidence.connections import count_segments, lost_segments
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import AGREEING, NEAREST_RATE
 from fabricgauge.judge.subject import Subject
@@ -28,12 +28,26 @@ KEPT_RATE = (
     " limits on both nodes (tc qdisc show) and on the switch's ports (policer, shaper)",
 )
 
+#: Cause and remedy of losses in large messages alone, without one rate that these keep to.
+OVERFLOW = (
+    "a queue between the nodes overflows: large messages lose segments, and smaller ones lose none"
+    " of their full segments, as a damaged cable would make them. The rate changes, or many"
+    " streams share a slower port",
+    "compare the negotiated rates (ethtool) of both ends and of the switch ports, twice; look for"
+    " rate limits on nodes and switch (tc qdisc show), for discards at the switch's ports, and in"
+    " the kernel's log for links that change",
+)
+
 #: A single message of this size fills a network.
 FULL_BYTES = 1 << 20
 
 #: Fewer segments of small messages show nothing. Then no sample may be slower than the fastest by
 #: more than this factor.
 TELLING_SMALL, REGULAR = 200, 1.1
+
+#: Messages of this size, one TCP segment over Ethernet, have full segments: bit errors hit these as
+#: often as those of large messages. At least this many would be lost, by our reckoning.
+FULL_SEGMENT, LEAST_EXPECTED = 1024, 20
 
 
 class KeptRate(msgspec.Struct, frozen=True):
@@ -99,6 +113,36 @@ def spares_small(subject: Subject, directions: Collection[Ends]) -> bool:
     large_lost = _share_lost([case for case in cases if case.message_bytes >= least_bytes])
     is_shown = sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL
     return is_shown and _share_lost(small) <= _calm(subject, large_lost)
+
+
+def spares_full_segments(subject: Subject, directions: Collection[Ends]) -> bool:
+    """Check whether full segments are lost in large messages only, as no damaged cable does it."""
+    least_bytes = subject.limit("fraction.from")
+    large_lost = _share_lost(
+        [
+            case
+            for ends, case in _cases(subject)
+            if ends in directions and case.message_bytes >= least_bytes
+        ]
+    )
+    medium = list(_count_medium(subject, directions, least_bytes))
+    lost, sent = (sum(counts) for counts in zip(*medium, strict=True)) if medium else (0, 0.0)
+    limit = subject.limit("lossy.small_part") * large_lost
+    return large_lost * sent >= LEAST_EXPECTED and lost <= limit * sent
+
+
+def _count_medium(
+    subject: Subject, directions: Collection[Ends], least_bytes: float
+) -> Iterator[tuple[int, float]]:
+    """Yield lost and sent segments of medium messages on these ways, replies included."""
+    for launch in subject.launches:
+        for case in launch.completed:
+            if case.pattern in PAIR_PATTERNS and FULL_SEGMENT <= case.message_bytes < least_bytes:
+                replies = case.pattern in ("latency", "bidirectional_bandwidth")
+                for rank in (case.origin, case.target) if replies else (case.sender,):
+                    peer = case.target if rank == case.origin else case.origin
+                    if (node_of(launch, rank), node_of(launch, peer)) in directions:
+                        yield count_segments(case, rank)
 
 
 def _calm(subject: Subject, large_lost: float) -> float:

@@ -41,7 +41,7 @@ def address_of(endpoint: str) -> str:
 
 def lost_segments(measurement: Measurement) -> tuple[int, float]:
     """Return how many TCP segments of a case's sender were lost, and about how many it sent."""
-    return _count_segments(measurement, measurement.sender)
+    return count_segments(measurement, measurement.sender)
 
 
 def count_retransmissions(
@@ -58,7 +58,7 @@ def count_retransmissions(
             for rank in range(len(case.sockets)):
                 peer = case.target if rank == case.origin else case.origin
                 ends = (node_of(launch, rank), node_of(launch, peer))
-                missed, sent_segments = _count_segments(case, rank, addresses)
+                missed, sent_segments = count_segments(case, rank, addresses)
                 lost[ends] += missed
                 segments[ends] = segments.get(ends, 0.0) + sent_segments
     return tuple(LostSegments(*ends, max(0, lost[ends]), segments[ends]) for ends in sorted(lost))
@@ -74,7 +74,7 @@ def find_retransmitted_shares(
             for rank in range(len(case.sockets)):
                 node, (missed, sent_segments) = (
                     node_of(launch, rank),
-                    _count_segments(case, rank, addresses),
+                    count_segments(case, rank, addresses),
                 )
                 lost[node] += missed
                 segments[node] = segments.get(node, 0.0) + sent_segments
@@ -85,9 +85,10 @@ def find_retransmitted_shares(
     }
 
 
-def _count_segments(
+def count_segments(
     measurement: Measurement, rank: int, addresses: Container[str] | None = None
 ) -> tuple[int, float]:
+    """Return how many TCP segments of a rank were lost, and about how many it sent."""
     lost, segments = 0, 0.0
     for connection in measurement.sockets_of(rank):
         if connection.segment_bytes > 0 and (

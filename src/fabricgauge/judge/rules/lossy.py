@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
 from fabricgauge.judge.interface import Verdicts, judge_networks
-from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
+from fabricgauge.judge.kept_rate import KEPT_RATE, OVERFLOW, kept_rate, spares_full_segments
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
@@ -124,7 +124,8 @@ def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Verdict:
     directions = [(loss.origin, loss.target) for loss in losses]
     rate, shared = kept_rate(subject, directions), foreign.on_ways(subject, directions)
     full = "; other traffic and the streams fill its link" if shared else ""
-    cause_and_remedy = KEPT_RATE if rate else _LOSES
+    overflows = spares_full_segments(subject, directions)
+    cause_and_remedy = KEPT_RATE if rate else OVERFLOW if overflows else _LOSES
     return Verdict(
         excuse_outcome(Outcome.FAIL, bool(shared)),
         f"TCP lost {figures.percent(share)} of the segments{contrast}{full}",

@@ -6,14 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricgauge.judge import closing_round
-from fabricgauge.judge.evidence.placement import waits
-from fabricgauge.judge.host import signs
+from fabricgauge.judge import closing_round, foreign
+from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
+from fabricgauge.judge.host import LEAST_REST, signs
 from fabricgauge.judge.interface import Context, Verdicts, judge_networks
+from fabricgauge.judge.kept_rate import FULL_BYTES, spares_small
 from fabricgauge.judge.rules import asymmetry, fraction
-from fabricgauge.judge.stats.levels import Levels, find_levels
-from fabricgauge.judge.stats.series import Point, Series
-from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.stats.levels import Levels, RatedCase, find_levels, find_shared_level
+from fabricgauge.judge.stats.series import Point, Series, node_of
+from fabricgauge.judge.streams import STREAMS, Stream, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import group_by
@@ -23,6 +24,9 @@ from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "stability"
+
+#: A size that reaches this share of the best rate is limited by the link, however small it is.
+LINE_RATE = 0.9
 
 _CAUSE = "other load on the hosts or the link, power saving, or a run that was too short"
 _APPENDED = "a second run was appended to the log, or the network changed during the measurement"
@@ -103,7 +107,7 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
         )
     findings = [finding for stream in all_streams for finding in _bandwidth(stream, all_streams)]
     findings += [finding for figure in smallest for finding in _latency(subject, *figure)]
-    findings += [finding for stream in all_streams for finding in _levels(stream)]
+    findings += _changes_of_rate(subject, all_streams)
     findings += _stalls(subject)
     if not findings:
         summary = "intervals, launches and tails of the deciding figures are within their limits"
@@ -133,7 +137,7 @@ def find_changing(subject: Subject) -> set[frozenset[str]]:
     """Return the pairs of nodes between which the rate changes, without those a host explains."""
     if subject.imported:
         return set()
-    findings = (finding for stream in streams(subject) for finding in _levels(stream))
+    findings = _changes_of_rate(subject, streams(subject))
     return {finding.nodes for finding in findings if not finding.by_host}
 
 
@@ -221,6 +225,113 @@ def _bandwidth(stream: Stream, all_streams: tuple[Stream, ...]) -> Iterator[_Fin
     yield from _spread(subject, "stability.launches", series, point)
 
 
+def _changes_of_rate(subject: Subject, all_streams: Sequence[Stream]) -> list[_Finding]:
+    """Return rates that change between two levels: in one stream, or in all of a pair together."""
+    findings = [finding for stream in all_streams for finding in _levels(stream)]
+    failed = {finding.nodes for finding in findings if finding.outcome is Outcome.FAIL}
+    between = group_by(
+        (stream for stream in all_streams if not stream.series.of_pairs),
+        lambda stream: frozenset(stream.series.ends),
+    )
+    for nodes, pair_streams in between.items():
+        if nodes not in failed:
+            findings += _shared_levels(subject, nodes, pair_streams)
+    return findings
+
+
+def _shared_levels(
+    subject: Subject, nodes: frozenset[str], pair_streams: Sequence[Stream]
+) -> Iterator[_Finding]:
+    """Yield a rate at which several patterns and sizes between two nodes were, for a time.
+
+    Each stream may have too few blocks on it. What reaches the line rate with 1 KiB counts too.
+    """
+    least_bytes = subject.limit("fraction.from")
+    by_kind = group_by(_stream_cases(subject, nodes), lambda kind_and_case: kind_and_case[0])
+    best = {
+        kind: max(max(_rates(case)) for _, case in kind_cases)
+        for kind, kind_cases in by_kind.items()
+    }
+    line_rate = max(best.values(), default=0.0)
+    cases = [
+        (kind, case)
+        for kind, case in _stream_cases(subject, nodes)
+        if case.message_bytes >= least_bytes or best[kind] >= LINE_RATE * line_rate
+    ]
+    levels = find_shared_level(
+        [RatedCase(kind, case.sample_payload_bytes, tuple(_rates(case))) for kind, case in cases]
+    )
+    if levels is None or levels.low >= subject.limit(_LEVEL) * levels.high:
+        return
+    slow_s = [_slow_time_s(case, case.sample_payload_bytes / levels.middle) for _, case in cases]
+    slow = [case for (_, case), time_s in zip(cases, slow_s, strict=True) if time_s > 0.0]
+    waited = float(np.median([max(waits([case]), default=0.0) for case in slow]))
+    stopped = max(float(np.median(throttles(slow, rank) or [0.0])) for rank in _ranks(slow))
+    share = levels.low / levels.high
+    # One rate in several patterns is as steady as a wire; of a host's signs only these make it.
+    by_host = (
+        _waiting_explains(subject, waited, share, 1.0 - levels.low_share * (1.0 - share))
+        or stopped >= subject.limit("host-limited.delay")
+        or any(
+            traffic.share >= subject.limit("foreign-traffic.share")
+            for node, traffic in foreign.foreign_in(subject, "bandwidth").items()
+            if node in nodes
+        )
+    )
+    fails = _lasts(subject, slow_s) and not by_host
+    fails = fails and not unseen_waits(slow) and not _loses_at_random(subject, nodes)
+    sentence = (
+        f"{' ↔ '.join(sorted(nodes))}: the rate changes between {figures.rate(levels.low)} and"
+        f" {figures.rate(levels.high)} in {len(slow)} cases of streams"
+        f" ({figures.duration(sum(slow_s))} slow)"
+    )
+    outcome = Outcome.FAIL if fails else Outcome.WARN
+    yield _Finding(outcome, _LEVEL, share, sentence, nodes, by_host)
+
+
+def _loses_at_random(subject: Subject, nodes: frozenset[str]) -> bool:
+    """Check whether messages of all sizes lose segments between two nodes."""
+    losses = [loss for loss in subject.evidence.lost if {loss.origin, loss.target} == nodes]
+    lossy = [loss for loss in losses if loss.share >= subject.limit("errors.share")]
+    return bool(lossy) and not spares_small(subject, [(loss.origin, loss.target) for loss in lossy])
+
+
+def _stream_cases(
+    subject: Subject, nodes: frozenset[str]
+) -> Iterator[tuple[tuple[str, int, str], Measurement]]:
+    """Yield the streams between two nodes in time order, with pattern, size and origin."""
+    for launch in subject.launches:
+        for case in launch.completed:
+            origin, target = node_of(launch, case.origin), node_of(launch, case.target)
+            fills = case.pattern == "latency" and case.message_bytes >= FULL_BYTES
+            usable = (case.pattern in STREAMS or fills) and case.block_medians_s
+            if (
+                usable
+                and not case.variant
+                and launch.network == subject.name
+                and {origin, target} == nodes
+            ):
+                yield (case.pattern, case.message_bytes, origin), case
+
+
+def _ranks(cases: Sequence[Measurement]) -> set[int]:
+    return {rank for case in cases for rank in (case.origin, case.target)}
+
+
+def _rates(case: Measurement) -> list[float]:
+    """Return the bytes/s of each block, per direction."""
+    return [case.sample_payload_bytes / block_s for block_s in case.block_medians_s]
+
+
+def _waiting_explains(subject: Subject, waited: float, low: float, mean: float) -> bool:
+    """Check whether ranks that waited for processors explain the low level.
+
+    ``mean`` is the mean share of the rate. What waiting leaves is halved at most.
+    """
+    excuse = min(subject.limit("host-limited.delay"), (1.0 - mean) / 2.0)
+    return waited >= excuse and low >= LEAST_REST * (1.0 - waited)
+
+
 def _levels(stream: Stream) -> Iterator[_Finding]:
     """Yield a rate that changes between two: large messages of all launches, in time order."""
     subject, series = stream.subject, stream.series
@@ -231,9 +342,9 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     slow = [_slow_time_s(case, usual_s[case.message_bytes] / levels.middle) for case in cases]
     changing = [case for case, slow_s in zip(cases, slow, strict=True) if slow_s > 0.0]
     # Subtract the host's waiting: the network did not cause that part.
-    missing = 1.0 - float(np.mean(_shares(changing, usual_s)))
+    mean = float(np.mean(_shares(changing, usual_s)))
     waited = float(np.mean([max(waits([case]), default=0.0) for case in changing]))
-    by_host = waited >= min(subject.limit("host-limited.delay"), missing / 2.0)
+    by_host = _waiting_explains(subject, waited, levels.low, mean)
     host_signs = signs(stream)
     by_host = by_host or bool(host_signs.limiting or host_signs.foreign)
     fails = levels.low < subject.limit(_LEVEL) and _lasts(subject, slow)
@@ -392,9 +503,10 @@ def _where(series: Series, point: Point) -> str:
 
 
 def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return ids of undecided verdicts on streams whose rate changes, each with that on the rate.
+    """Return ids of verdicts on streams whose rate changes, each with that on the rate.
 
-    A rate that changes makes the interval wide.
+    A rate that changes makes the interval wide. Beside a rate that fails, a low stream that only
+    warns was measured at the lower rate.
     """
     causes = {}
     for subject in context.subjects:
@@ -406,11 +518,12 @@ def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str
             and verdict.about == subject.about
             and verdict.outcome is not Outcome.PASS
         ]
+        fails = any(verdict.outcome is Outcome.FAIL for verdict in changes)
+        explained = (Outcome.INCONCLUSIVE, *((Outcome.WARN,) if fails else ()))
         undecided = [
             verdict
             for verdict in of_network
-            if verdict.rule in (fraction.ID, asymmetry.ID)
-            and verdict.outcome is Outcome.INCONCLUSIVE
+            if verdict.rule in (fraction.ID, asymmetry.ID) and verdict.outcome in explained
         ]
         changing = find_changing(subject) if changes and undecided else set()
         for verdict in undecided:

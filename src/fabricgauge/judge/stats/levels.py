@@ -1,7 +1,8 @@
 """Find two levels between which a series of figures changes: a link that flaps or fell."""
 
-from collections.abc import Sequence
-from math import log
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from math import comb, log
 
 import msgspec
 import numpy as np
@@ -20,6 +21,16 @@ LEAST, FEWEST_ON_LEVEL, ON_LEVELS = 0.1, 3, 0.6
 TIGHT = 0.6
 #: Largest density of figures between the levels, as a share of that on the level with fewer.
 VALLEY = 0.5
+#: Cases of several patterns share a level if their figures are within this share of it.
+SHARED = 0.02
+#: Fewest figures on a shared level, fewest cases with one, and fewest kinds of case that were both
+#: fast and on it. A protocol keeps one rate; a machine that pauses disturbs one case.
+FEWEST_SHARED, FEWEST_CASES, FEWEST_CHANGING = 5, 3, 2
+#: So many sizes of samples have more than one figure on a shared level, or more sizes have one.
+REPEATED_SIZES = 2
+#: Largest expected number of such groups if all low figures lay anywhere from ``LOWEST`` times the
+#: upper level on, and if those within a factor of ``AROUND`` of the group lay anywhere there.
+BY_CHANCE, BY_CHANCE_AROUND, LOWEST, AROUND = 0.001, 0.01, 0.1, 1.3
 
 
 class Levels(msgspec.Struct, frozen=True):
@@ -82,10 +93,74 @@ def find_levels(values: Sequence[float]) -> Levels | None:
     return Levels(levels.low, levels.high, changes, float(is_low.mean()))
 
 
-def _densest(values: NDArray[np.float64]) -> _Peak:
-    """Return the window of two times ``NEAR`` that holds most values, the lowest of equal ones."""
+class RatedCase(msgspec.Struct, frozen=True):
+    """Hold the rates of a case in time order; cases of equal ``kind`` reach equal rates."""
+
+    kind: Hashable
+    sample_bytes: int
+    rates: tuple[float, ...]
+
+
+def find_shared_level(cases: Sequence[RatedCase]) -> Levels | None:
+    """Return the levels that cases of several patterns and sizes share; None if they share none.
+
+    A timer (TCP's retransmission, a delayed acknowledgement) adds the same time to samples of any
+    size, and a lower rate the same share: so sizes must differ. Most figures may lie between the
+    levels, as where the rate changes within a block. The lower level counts if chance would not put
+    so many low figures so near each other: for ``n`` figures, ``k`` of them within a share ``w`` of
+    the range, ``C(n, k) k w^(k-1)`` bounds the expected number of such groups (Naus,
+    "Approximations for distributions of scan statistics", 1982).
+    """
+    figures = np.asarray([rate for case in cases for rate in case.rates], dtype=float)
+    if figures.size < FEWEST:
+        return None
+    high = float(np.quantile(figures, 0.95))
+    low_figures = figures[figures < APART * high]
+    if low_figures.size < FEWEST_SHARED:
+        return None
+    lower = _densest(low_figures, SHARED)
+    middle = (lower.low * lower.high) ** 0.5
+    bounds = (
+        (max(LOWEST * high, float(low_figures.min())), APART * high, BY_CHANCE),
+        (middle / AROUND, min(APART * high, middle * AROUND), BY_CHANCE_AROUND),
+    )
+    fast = (1.0 - NEAR) * high
+    on_level = [case for case in cases if lower.holds(np.asarray(case.rates)).any()]
+    changing = {case.kind for case in on_level} & {
+        case.kind for case in cases if any(rate >= fast for rate in case.rates)
+    }
+    by_size = Counter[int]()
+    for case in on_level:
+        by_size[case.sample_bytes] += int(lower.holds(np.asarray(case.rates)).sum())
+    repeated = sum(figures_of_size > 1 for figures_of_size in by_size.values())
+    if (
+        lower.count < FEWEST_SHARED
+        or len(on_level) < FEWEST_CASES
+        or len(changing) < FEWEST_CHANGING
+        or (repeated < REPEATED_SIZES and len(by_size) <= REPEATED_SIZES)
+        or any(_expect_groups(low_figures, lower, *ends) > limit for *ends, limit in bounds)
+    ):
+        return None
+    low = float(np.median(figures[lower.holds(figures)]))
+    levels = Levels(low, float(np.median(figures[figures >= fast])), 0, 0.0)
+    is_low = figures < levels.middle
+    changes = int(np.count_nonzero(is_low[1:] != is_low[:-1]))
+    return Levels(levels.low, levels.high, changes, float(is_low.mean()))
+
+
+def _expect_groups(figures: NDArray[np.float64], group: _Peak, low: float, high: float) -> float:
+    """Return the expected number of such groups if the figures in a range lay anywhere in it."""
+    count = int(((figures >= low) & (figures <= high)).sum())
+    if count < group.count or high <= low:
+        return 1.0
+    share = min(1.0, log(group.high / group.low) / log(high / low))
+    return comb(count, group.count) * group.count * share ** (group.count - 1)
+
+
+def _densest(values: NDArray[np.float64], near: float = NEAR) -> _Peak:
+    """Return the window of two times ``near`` that holds most values, the lowest of equal ones."""
     ordered = np.sort(values)
-    ends = ordered * (1.0 + NEAR) / (1.0 - NEAR)
+    ends = ordered * (1.0 + near) / (1.0 - near)
     counts = np.searchsorted(ordered, ends, side="right") - np.arange(ordered.size)
     place = int(counts.argmax())
     return _Peak(float(ordered[place]), float(ends[place]), int(counts[place]))
