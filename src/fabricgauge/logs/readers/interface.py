@@ -58,7 +58,8 @@ class Dialect(msgspec.Struct, frozen=True):
     and none may match another suite's lines; they may match later lines as well. ``unmarked``
     matches whole lines of the suite that lost their ``# ``, because Markdown takes it for a
     heading; it matches no other line of the suite. ``tabs`` is true where tabs mean more than
-    blanks.
+    blanks. ``units`` are those of its headings if its reader takes them from the columns' names: a
+    table with others is refused.
     """
 
     suite: str
@@ -66,6 +67,7 @@ class Dialect(msgspec.Struct, frozen=True):
     reader: Callable[[Report], SuiteReader]
     unmarked: str = ""
     tabs: bool = False
+    units: tuple[str, ...] = ()
 
 
 class JsonDialect(msgspec.Struct, frozen=True):

@@ -292,6 +292,7 @@ DIALECT = Dialect(
 
 
 _JSON_BEGINS = re.compile(r'\s*\{\s*"nvbandwidth"\s*:')
+_OTHER_UNIT = re.compile(r"\((?!GB/s\)|ns\))([^()]{1,12}/s|[kKMGT]?[bB]ps|[mu]?s(?:ec)?)\)\s*$")
 _FACTS = ("CUDA Runtime Version", "Driver Version", "git_version")
 _JSON_DEVICE = re.compile(
     r"\d+: (?P<device>.*?)(?: \((?P<bus>[\da-f:]+)\))?(?:: \((?P<host>[^()]+)\))?$"
@@ -308,7 +309,11 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
     for element in tests:
         line = LogLine(first_line + element.line, str(element.value)[:200])
         if isinstance(element.value, dict):
-            yield from _curves(facts, line, element.value)
+            unit = _OTHER_UNIT.search(str(element.value.get("bandwidth_description", "")))
+            if unit:
+                report(line, f"a test of nvbandwidth in GB/s or ns, not {unit[1]}")
+            else:
+                yield from _curves(facts, line, element.value)
         else:
             report(line, "a test of nvbandwidth")
     error = value(text, "error")

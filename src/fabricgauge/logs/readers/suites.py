@@ -39,6 +39,7 @@ from fabricgauge.logs.readers.lines import (
 from fabricgauge.logs.readers.messages import Messages, kind_of_message
 from fabricgauge.logs.readers.nccl.library import NcclLog
 from fabricgauge.logs.readers.table import SHOWN_CHARACTERS
+from fabricgauge.logs.readers.units import UnitWatch
 from fabricgauge.model.nccl import ADAPTERS
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 
@@ -415,6 +416,7 @@ class LogStream:
         #: The lines of a command that goes on, joined.
         self._command = ""
         self._rows_of_reader: Callable[[int, str, int], int] | None = None
+        self._units: UnitWatch | None = None
 
     @property
     def idle(self) -> bool:
@@ -464,7 +466,10 @@ class LogStream:
                 return self._commanded(command, line)
         if reader is not None and (numbers or _place_begun(text) in (-1, self._place)):
             curves = reader.line(line)
-            return self._items_of(curves, line) if curves or self._unparsed.busy else ()
+            items = self._items_of(curves, line) if curves or self._unparsed.busy else ()
+            if self._units is not None and not numbers:
+                self._units.take(line)
+            return items
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
@@ -509,11 +514,16 @@ class LogStream:
         place = dialect_begun(line.text)
         if place not in (-1, self._place):
             closed = self._close()
-            self._place, self._reader = place, DIALECTS[place].reader(self._unparsed.report)
+            dialect = DIALECTS[place]
+            self._place, self._reader = place, dialect.reader(self._unparsed.report)
+            self._units = UnitWatch(dialect.suite, dialect.units) if dialect.units else None
             self._rows_of_reader, self.begun = getattr(self._reader, "rows", None), True
             return (*closed, *self._items_of(self._reader.line(line), line))
         if self._reader is not None:
-            return self._items_of(self._reader.line(line), line)
+            items = self._items_of(self._reader.line(line), line)
+            if self._units is not None:
+                self._units.take(line)
+            return items
         if not is_decoration(line.text):
             self._unparsed.report(line, FOREIGN)
         return self._unparsed.take_closed()
@@ -550,6 +560,7 @@ class LogStream:
     def _items_of(self, found_curves: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
         """Return the items from a line that the reader took."""
         curves = self._with_start(found_curves)
+        refused = tuple[UnparsedLine, ...]()
         if self._reader is not None and self._unparsed.last == line.number:
             row = without_note(line.text)
             if row != line.text:
@@ -557,13 +568,17 @@ class LogStream:
                 more = self._reader.line(LogLine(line.number, row, line.ended))
                 curves = (*curves, *self._with_start(more))
         self._unparsed.understood(line)
-        return (*self._unparsed.take_closed(), *curves)
+        if curves and self._units is not None:
+            curves, refused = self._units.split(curves)
+        return (*self._unparsed.take_closed(), *refused, *curves)
 
     def _close(self, over: bool = False) -> Sequence[Found]:
         """Close the open reader; another suite's first line ends its output."""
         reader, self._reader, self._rows_of_reader, self._place = self._reader, None, None, -1
         curves = self._with_start(reader.end(), over) if reader is not None else ()
-        return (*self._unparsed.take_closed(), *curves)
+        units, self._units = self._units, None
+        curves, refused = units.split(curves) if units is not None else (curves, ())
+        return (*self._unparsed.take_closed(), *refused, *curves)
 
     def _in_object(self, line: LogLine, collector: Collector) -> Sequence[Found]:
         state = collector.add(line)

@@ -336,4 +336,4 @@ class UcxReader:
         return table.curves(cut_off)
 
 
-DIALECT = Dialect("ucx_perftest", BEGINS, UcxReader)
+DIALECT = Dialect("ucx_perftest", BEGINS, UcxReader, units=("usec", "MB/s", "msg/s"))

@@ -207,6 +207,7 @@ DIALECT = Dialect(
         "_perf": PROGRAM.pattern,
     },
     reader=NcclReader,
+    units=("us", "GB/s"),
     unmarked=r"nThread \d+ nGpus \d+ .*|Using devices|Rank\s+\d+ .*\bon\s+\S+\s+device\s.*"
     r"|(?:size\s+count|bytes\s+N)\s+type\s.*algbw\s+busbw.*|\(B\)\s+\(elements\).*"
     r"|(?:out-of-place\s+)?in-place|out-of-place|nccl-tests version \S+.*"

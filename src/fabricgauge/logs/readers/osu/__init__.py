@@ -14,6 +14,7 @@ DIALECT = Dialect(
         "Time took to create ": r"^Time took to create topology graph:\d",
     },
     reader=OsuReader,
+    units=("us", "MB/s", "MB/sec", "Messages/s", "ops/s"),
     unmarked=r"OSU (?:MPI|OpenSHMEM|UPC|NCCL|RCCL|One Sided MPI)(?:_|\b).{1,120} v\d[\w.]*"
     r"|(?:Transmit )?Size\s.*(?:\((?:MB/s|us|%)\)|MB/s|Messages/s).*|Operation\s.*ops/s.*"
     r"|(?:Avg Latency|Overall) ?\(us\).*|Datatype: \S+|Window creation: .*|Synchronization: .*"
