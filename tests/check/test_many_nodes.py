@@ -128,7 +128,8 @@ def test_a_run_that_is_broken_off_goes_on_with_the_rounds_that_are_missing(
     ]
     # At most the round in which it was broken off may be there for a second time.
     assert len(rounds) - len(set(rounds)) <= 1
-    assert len(set(rounds)) == 10
+    planned = {key for key in rounds if not key[0].endswith("/closing")}
+    assert len(planned) == 10  # five of each pattern; the first stream's round closes the launch
 
 
 @pytest.mark.slow

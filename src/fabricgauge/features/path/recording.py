@@ -26,7 +26,7 @@ from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
-from fabricgauge.model.words.networks import is_loopback, loopback_of
+from fabricgauge.model.words.networks import LOOPBACK_SUBNET, is_loopback, loopback_of
 from fabricgauge.nodes.engines.find import embedded_mpi
 from fabricgauge.nodes.launch.launch import Running
 from fabricgauge.nodes.launch.mpi_impls.table import command
@@ -234,7 +234,7 @@ def _address_launch(
 ) -> tuple[PlannedLaunch, tuple[str, ...]]:
     """Return the launch as MPI starts it, with the options for the carrier's own address."""
     pinned, words = split_launch(carrier, fabric, launch)
-    subnet = "127.0.0.0/8" if way_name(launch) == LOOPBACK else pinned.subnet
+    subnet = LOOPBACK_SUBNET if way_name(launch) == LOOPBACK else pinned.subnet
     named = msgspec.structs.replace(pinned, network=launch.network) if launch.ports else pinned
     return named, (*words, *(("--pin", subnet) if subnet else ()))
 

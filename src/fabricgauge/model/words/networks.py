@@ -12,6 +12,9 @@ _RAIL = "-rail"
 #: The network of launches that were not pinned to one.
 OWN_CHOICE = "MPI's own choice"
 
+#: Where the sockets of one node alone connect.
+LOOPBACK_SUBNET = "127.0.0.0/8"
+
 
 def loopback_of(node: str) -> str:
     """Return the network's name of launches on ``node`` alone."""

@@ -298,3 +298,12 @@ def test_an_mpi_without_a_module_says_which_have_one() -> None:
     assert "cray" not in MPI_IMPLS
     with pytest.raises(CannotRun, match="intelmpi, mpich, openmpi"):
         command(engine, LAUNCHES["free"], REACHES["local"], ())
+
+
+@pytest.mark.parametrize("mpi_impl", MPIS)
+def test_sockets_on_one_node_connect_over_its_loopback(mpi_impl: str) -> None:
+    engine = Engine(Path("/engine"), MPIS[mpi_impl], "id", (), "g++")
+    launch = msgspec.structs.replace(LAUNCHES["loopback"], subnet=None)
+    by_sockets = command(engine, launch, REACHES["local"], ("--transport", "sockets")).argv
+    assert by_sockets[by_sockets.index("--pin") + 1] == "127.0.0.0/8"
+    assert "--pin" not in command(engine, launch, REACHES["local"], ()).argv

@@ -9,6 +9,7 @@ from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.words.networks import LOOPBACK_SUBNET, is_loopback
 from fabricgauge.nodes.launch.launchers import LAUNCHERS, launcher_of
 from fabricgauge.nodes.launch.mpi_impls import intelmpi, mpich, native, openmpi
 from fabricgauge.nodes.launch.mpi_impls.interface import MpiImplementation, is_pinned
@@ -56,7 +57,7 @@ def command(
     program = (
         *_env_words(variables, unset),
         str(engine.path),
-        *_pin_words(mpi_impl, launch),
+        *_pin_words(mpi_impl, launch, engine_options),
         *engine_options,
     )
     return start_command(mpi, launch, access, program)
@@ -101,8 +102,12 @@ def _env_words(variables: Mapping[str, str], unset: Sequence[str]) -> tuple[str,
     return ("env", *words) if words else ()
 
 
-def _pin_words(mpi_impl: MpiImplementation, launch: PlannedLaunch) -> tuple[str, ...]:
+def _pin_words(
+    mpi_impl: MpiImplementation, launch: PlannedLaunch, engine_options: Sequence[str]
+) -> tuple[str, ...]:
     """Return options with which the engine finds its interface and sets the MPI's variables."""
+    if is_loopback(launch.network) and "sockets" in engine_options:
+        return ("--pin", LOOPBACK_SUBNET)
     if not is_pinned(launch) or launch.subnet is None:
         return ()
     names = [word for name in mpi_impl.interface_variables for word in ("--interface-env", name)]
