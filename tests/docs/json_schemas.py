@@ -228,7 +228,11 @@ def _opened(type_: Any, alternatives: list[Any]) -> Any:
     structs = [p for p in parts if isinstance(p, type) and issubclass(p, msgspec.Struct)]
     if get_origin(type_) in (Union, UnionType) and len(structs) > 1 and not _tagged(structs):
         alternatives += structs
-        references = [{"$ref": REFERENCE.format(name=part.__name__)} for part in structs]
+        references: list[dict[str, str]] = [
+            {"$ref": REFERENCE.format(name=part.__name__)} for part in structs
+        ]
+        if type(None) in parts:
+            references.append({"type": "null"})
         return Annotated[Any, msgspec.Meta(extra_json_schema={"anyOf": references})]
     if get_origin(type_) is tuple:
         opened_parts = tuple(_opened(part, alternatives) for part in parts)
