@@ -123,6 +123,62 @@ def test_ports_are_checked_once_their_manager_starts(
         assert titles[ping - 1] == step.title
 
 
+def run_all(commands: tuple[Command, ...]) -> None:
+    for command in commands:
+        subprocess.run(command.argv, check=True, capture_output=True, text=True)
+
+
+def shows(command: Command) -> Reply:
+    done = subprocess.run(command.argv, capture_output=True, text=True, check=False)
+    return Reply(done.returncode, done.stdout)
+
+
+def test_rpm_trusts_the_key_and_forgets_it_again(tmp_path: Path) -> None:
+    """The commands run for real, in an image of their own."""
+    if not (shutil.which("rpm") and shutil.which("gpg")):
+        pytest.skip("needs rpm and gpg")
+    home, root, key = tmp_path / "gpg", tmp_path / "root", tmp_path / "key.asc"
+    home.mkdir(mode=0o700)
+    root.mkdir()
+    gpg = ["gpg", "--homedir", str(home), "--batch", "--quiet"]
+    uid = ["--passphrase", "", "--quick-gen-key", "a key for one test", "rsa2048", "sign", "0"]
+    subprocess.run([*gpg, *uid], check=True, capture_output=True)
+    key.write_bytes(subprocess.run([*gpg, "--armor", "--export"], check=True,
+                                   capture_output=True).stdout)  # fmt: skip
+    printed = subprocess.run([*gpg, "--with-colons", "--fingerprint"], check=True,
+                             capture_output=True, text=True).stdout  # fmt: skip
+    fingerprint = next(line.split(":")[9] for line in printed.splitlines() if line[:3] == "fpr")
+    subprocess.run(["rpm", "--root", str(root), "--initdb"], check=True, capture_output=True)
+    repository = Repository(URL, str(key), fingerprint)
+    step, _ = software.repository_steps(drafted(), Image(str(root), repositories=(repository,)))
+    assert holds(step.before[0], shows(step.before[0].command))
+    run_all(step.commands)
+    assert holds(step.verify[0], shows(step.verify[0].command))
+    assert not holds(step.before[0], shows(step.before[0].command))
+    run_all(step.undo)
+    assert not holds(step.verify[0], shows(step.verify[0].command))
+
+
+def test_a_suite_s_installer_is_started_in_its_folder(tmp_path: Path) -> None:
+    """The commands run for real, on an archive whose INSTALL records how it was started."""
+    package, folder = tmp_path / "IntelOPA-IFS.10.11", tmp_path / "ifs"
+    package.mkdir()
+    (package / "INSTALL").write_text('#!/bin/sh\necho "$1" >>"$PWD/calls"\n')
+    (package / "INSTALL").chmod(0o755)
+    archive = tmp_path / "ifs.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(package, package.name)
+    suite = FabricSuite(str(archive), str(folder), "head")
+    unpack, install, _ = software.suite_steps(suite)
+    assert all(holds(check, shows(check.command)) for check in unpack.before)
+    run_all((*unpack.commands, *install.commands, *install.undo))
+    assert holds(unpack.verify[0], shows(unpack.verify[0].command))
+    assert (folder / "calls").read_text() == "-n\n-u\n"
+    assert not holds(unpack.before[0], shows(unpack.before[0].command))
+    run_all(unpack.undo)
+    assert not folder.exists()
+
+
 CONFIGURE = """\
 #!/bin/sh
 for word; do case $word in CC=*) cc=${word#CC=};; --prefix=*) prefix=${word#--prefix=};; esac; done
@@ -131,11 +187,6 @@ place=$prefix/libexec/osu-micro-benchmarks/mpi/pt2pt
 printf 'install:\\n\\tmkdir -p %s && cp osu_latency %s/\\n' "$place" "$place" >> Makefile
 printf 'uninstall:\\n\\trm %s/osu_latency\\n' "$place" >> Makefile
 """
-
-
-def run_all(commands: tuple[Command, ...]) -> None:
-    for command in commands:
-        subprocess.run(command.argv, check=True, capture_output=True, text=True)
 
 
 def test_osu_is_built_with_the_mpi_that_is_named_and_taken_back(tmp_path: Path) -> None:
@@ -158,9 +209,7 @@ def test_osu_is_built_with_the_mpi_that_is_named_and_taken_back(tmp_path: Path) 
     for step in made:
         run_all(tuple(check.command for check in step.before))
         run_all(step.commands)
-        for check in step.verify:
-            done = subprocess.run(check.command.argv, capture_output=True, text=True, check=False)
-            assert holds(check, Reply(done.returncode, done.stdout)), (check, done)
+        assert all(holds(check, shows(check.command)) for check in step.verify), step
     for step in reversed(made):
         run_all(step.undo)
     assert not (prefix / "src").exists() and not [*prefix.rglob("osu_latency")]
