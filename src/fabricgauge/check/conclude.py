@@ -48,7 +48,7 @@ def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -
 
 def analyse_pairs(launches: Sequence[Launch], topology: Topology) -> FabricResult:
     """Return what all pairs show; a run of two nodes does not load the analysis."""
-    if not any(launch.of_many_pairs for launch in launches):
+    if not any(launch.has_many_pairs for launch in launches):
         return NO_PAIRS
     from fabricgauge.judge.localise.detect import localise
 

@@ -67,7 +67,7 @@ def judgement(context: Context) -> RunVerdicts:
 
 def _analyse_matrix(part: Run) -> FabricResult:
     """Return what a table's matrix of pairs shows; other tables do not load the analysis."""
-    if not any(launch.of_many_pairs for launch in part.launches):
+    if not any(launch.has_many_pairs for launch in part.launches):
         return NO_PAIRS
     from fabricgauge.judge.localise.detect import localise
 

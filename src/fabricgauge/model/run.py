@@ -99,7 +99,7 @@ class Launch(msgspec.Struct, frozen=True):
         return any(curve.points for curve in self.curves)
 
     @property
-    def of_many_pairs(self) -> bool:
+    def has_many_pairs(self) -> bool:
         """True if it measured pairs of many ranks: in rounds, or as a log's matrix."""
         return bool(self.rounds) or any(curve.evidence.rank_pairs for curve in self.curves)
 

@@ -163,7 +163,7 @@ def test_a_suite_s_installer_is_started_in_its_folder(tmp_path: Path) -> None:
     """The commands run for real, on an archive whose INSTALL records how it was started."""
     package, folder = tmp_path / "IntelOPA-IFS.10.11", tmp_path / "ifs"
     package.mkdir()
-    (package / "INSTALL").write_text('#!/bin/sh\necho "$1" >>"$PWD/calls"\n')
+    (package / "INSTALL").write_text('#!/bin/sh\necho "called $1" >>"$PWD/calls"\n')
     (package / "INSTALL").chmod(0o755)
     archive = tmp_path / "ifs.tgz"
     with tarfile.open(archive, "w:gz") as tar:
@@ -173,7 +173,7 @@ def test_a_suite_s_installer_is_started_in_its_folder(tmp_path: Path) -> None:
     assert all(holds(check, shows(check.command)) for check in unpack.before)
     run_all((*unpack.commands, *install.commands, *install.undo))
     assert holds(unpack.verify[0], shows(unpack.verify[0].command))
-    assert (folder / "calls").read_text() == "-n\n-u\n"
+    assert (folder / "calls").read_text() == "called -n\ncalled -u\n"
     assert not holds(unpack.before[0], shows(unpack.before[0].command))
     run_all(unpack.undo)
     assert not folder.exists()

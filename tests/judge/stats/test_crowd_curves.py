@@ -35,7 +35,7 @@ def test_loads_are_told_apart() -> None:
     assert curves[2].title == "half round trip under load, 8 ranks, incast"
 
 
-def test_streams_of_many_pairs_are_rates() -> None:
+def test_streams_has_many_pairs_are_rates() -> None:
     assert {one.quantity for one in of("multi_bandwidth")} == {"bandwidth"}
     assert [one.pairs for one in of("multi_bandwidth")] == [1, 2, 4]
 
