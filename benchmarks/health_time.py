@@ -62,17 +62,18 @@ def learn(prefix: Sequence[str], root: str) -> Expectations:
 
 def run_once(
     prefix: Sequence[str], shell: str, script: Path, root: str, state: Path
-) -> tuple[float, int, str]:
-    """Return the seconds of one check, its status and its output."""
+) -> tuple[float, float, int, str]:
+    """Return the seconds of one check, those of processors, its status and its output."""
     user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     argv = [*prefix, *(user if os.geteuid() == 0 else []), *SHELLS[shell], str(script)]
     words = ["--for", "slurm", "--root", root, "--state", str(state)]
-    started = time.perf_counter()
+    started, before = time.perf_counter(), os.times()
     done = subprocess.run(
         [*argv, *words], capture_output=True, text=True, check=False,
         env={**os.environ, "SLURMD_NODENAME": "n1", "TMPDIR": str(state.parent)},
     )  # fmt: skip
-    return time.perf_counter() - started, done.returncode, done.stdout
+    elapsed, after = time.perf_counter() - started, os.times()
+    return elapsed, sum(after[2:4]) - sum(before[2:4]), done.returncode, done.stdout
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -111,14 +112,16 @@ def main(words: Sequence[str] | None = None) -> None:
                     run_once(prefix, shell, script, root, state) for _ in range(options.runs)
                 ]
                 times = [answer[0] for answer in answers]
-                silent = sum(answer[1:] == (0, "") for answer in answers)
-                median, worst = statistics.median(times), max(times)
-                rows.append((label, shell, f"{median:.3f}", f"{worst:.3f}", str(silent)))
-        print(table(("node", "shell", "median", "worst", "silent with 0"), rows))
+                processor_s = statistics.fmean(answer[1] for answer in answers)
+                silent = sum(answer[2:] == (0, "") for answer in answers)
+                figures = statistics.median(times), max(times), processor_s
+                rows.append((label, shell, *(f"{figure:.3f}" for figure in figures), str(silent)))
+        heads = ("node", "shell", "median", "worst", "processors, mean", "silent with 0")
+        print(table(heads, rows))
         state = places / "healthy"
         script, root = folder / "1-adapter.sh", f"{folder}/small"
         answers = [run_once((), "dash", script, root, state) for _ in range(options.healthy)]
-        alarms = sum(answer[1:] != (0, "") for answer in answers)
+        alarms = sum(answer[2:] != (0, "") for answer in answers)
         print(f"\n{options.healthy} healthy runs: {alarms} with output or a status other than 0")
 
 

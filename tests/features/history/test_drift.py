@@ -46,7 +46,15 @@ def test_a_node_that_loses_5_percent_is_named_after_six_runs() -> None:
     assert alarm.place == ("n9",)
     assert alarm.shift.low < -0.05 < alarm.shift.high
     assert alarm.window in WINDOWS
-    assert alarm.since == 60 - alarm.window
+    assert (alarm.since, alarm.last) == (54, 59)
+
+
+def test_an_alarm_states_when_the_level_changed_not_when_its_window_begins() -> None:
+    values = sound_runs(1, 90, 32)
+    values[-30:, 9] *= 0.9
+    (alarm,) = drift_of(values).alarms
+    assert alarm.window < 30
+    assert (alarm.since, alarm.last) == (60, 89)
 
 
 def test_a_sound_network_raises_none() -> None:

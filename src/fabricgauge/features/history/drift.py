@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.features.history.changes import find_changes
 from fabricgauge.features.history.ranks import (
     Shift,
     chance_of_lower,
@@ -47,11 +48,12 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """A series that became worse. ``since`` is the first run of the window, by its position.
+    """A series that became worse. ``since`` is the run from which it was, by its position.
 
-    ``shift`` is the change of the level: below 0 for a bandwidth, above for a latency. ``chance``
-    is that of such ranks without a change, ``allowed`` the chance that each test may have.
-    With ``relative`` a place's figures are shares of the level of all places of the same run.
+    If no change of level shows there, ``since`` is the first run of the window. ``shift`` is the
+    change of the level: below 0 for a bandwidth, above for a latency. ``chance`` is that of such
+    ranks without a change, ``allowed`` the chance that each test may have. With ``relative`` a
+    place's figures are shares of the level of all places of the same run.
     """
 
     key: SeriesKey
@@ -304,7 +306,18 @@ def judge_windows(
             continue
         return Alarm(
             watch.key, place, shift, float(np.median(recent)), float(np.median(reference)),
-            int(watch.runs[rows[0]]), int(watch.runs[rows[-1]]), window, len(reference), chance,
+            int(watch.runs[_find_start(figures, pinned[-1], rows[0], shift, policy.least)]),
+            int(watch.runs[rows[-1]]), window, len(reference), chance,
             allowed, watch.relative,
         )  # fmt: skip
     return True if decided else None
+
+
+def _find_start(
+    figures: NDArray[np.float64], after: np.int64, latest: np.int64, shift: Shift, least: float
+) -> np.int64:
+    """Return the row in which the level last changed as an alarm states; ``latest`` if in none."""
+    measured = np.flatnonzero(np.isfinite(figures))
+    changes = find_changes(figures[measured], least)
+    rows = [measured[change.index] for change in changes if change.shift.share * shift.share > 0]
+    return max((row for row in rows if after < row < latest), default=latest)

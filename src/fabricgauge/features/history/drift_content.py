@@ -32,7 +32,7 @@ class DriftView(msgspec.Struct, frozen=True, eq=False):
 
 
 def explain_alarms(history: History, alarms: Sequence[Alarm]) -> tuple[tuple[str, ...], ...]:
-    """Return for each alarm the settings that differ before and since its window."""
+    """Return for each alarm the settings that differ before it and since."""
     by_key = {group.key: group for group in history.groups}
     return tuple(_explain(history, by_key, alarm) for alarm in alarms)
 

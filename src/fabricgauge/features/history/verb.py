@@ -294,6 +294,9 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     if not stored.runs:
         where = selection.place or "real nodes"
         click.echo(f"{root} has no passed run of {where}; --lab NAME selects a lab's", err=True)
+    elif not shares:
+        click.echo(f"no verdict of {len(stored.runs)} passed runs has a figure and a threshold",
+                   err=True)  # fmt: skip
     if not learned:
         raise click.exceptions.Exit(3)
     days = f"{day(stored.runs[0].started_s)[:10]} to {day(stored.runs[-1].started_s)[:10]}"
