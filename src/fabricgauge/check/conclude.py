@@ -6,6 +6,7 @@ import msgspec
 
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.ceiling.together import add_ceilings
+from fabricgauge.judge.evidence.contradictions import void_contradictions
 from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.judge.evidence.ledger import compute_ledgers
 from fabricgauge.judge.interface import Context
@@ -60,6 +61,7 @@ def make_context(run: Run, thresholds: Thresholds, fabric: FabricResult | None =
 
     ``fabric`` is that analysis, if it exists already.
     """
+    run = void_contradictions(run)
     limits = ceilings(run.fabric.networks, run.launches)
     fabric = analyse_pairs(run.launches, run.fabric.topology) if fabric is None else fabric
     evidence = gather_evidence(run)

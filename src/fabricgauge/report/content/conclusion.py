@@ -9,7 +9,7 @@ from fabricgauge.model.curve import Curve
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pattern import words_of
-from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Verdict
+from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Threshold, Verdict
 from fabricgauge.model.words.figures import (
     digits,
     megabytes_per_s,
@@ -129,14 +129,17 @@ def _state_figure(verdict: Verdict) -> str:
             quantity = figure.what.removesuffix(BESIDE_PEERS)
             sentence = f"{quantity} {value} {direction} than the other pairs'"
         elif figure.what.startswith(OF_CEILING):
-            required = (
-                f"; {limit.relation} {with_unit(limit.value, limit.unit)} is required"
-                if limit
-                else ""
-            )
-            sentence = f"{value} {figure.what}{required}"
+            sentence = f"{value} {figure.what}{describe_limit(limit)}"
     reason = "" if verdict.outcome is Outcome.FAIL else reason
     return f"{verdict.subject}: {'; '.join(filter(None, (sentence, reason)))}"
+
+
+def describe_limit(limit: Threshold | None) -> str:
+    """Return what a figure has to keep, behind a semicolon; empty without a threshold."""
+    if limit is None:
+        return ""
+    verb = "allowed" if limit.relation == "at most" else "required"
+    return f"; {limit.relation} {with_unit(limit.value, limit.unit)} is {verb}"
 
 
 def _table_headline(judged: Judged) -> str:

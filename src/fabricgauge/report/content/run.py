@@ -33,6 +33,7 @@ from fabricgauge.report.content import (
 )
 from fabricgauge.report.content.conclusion import (
     MEANING,
+    describe_limit,
     headline,
     one_way_peaks,
     provisos,
@@ -140,12 +141,10 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
     failed = next(iter(causes), None)
     if failed is None or failed.outcome is not Outcome.FAIL or failed.rule == "outliers":
         return
-    figure, limit = failed.figure, failed.threshold
+    figure = failed.figure
     if figure is not None:
         value, _, unit = with_unit(figure.value, figure.unit).partition(" ")
-        required = (
-            f"; {limit.relation} {with_unit(limit.value, limit.unit)} is required" if limit else ""
-        )
+        required = describe_limit(failed.threshold)
         yield doc.KeyFigure(value, unit, f"{failed.subject}: {figure.what}{required}")
 
 

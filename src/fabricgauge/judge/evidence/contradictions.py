@@ -1,0 +1,72 @@
+"""Void cases whose figures contradict each other: damaged or edited records prove nothing."""
+
+from msgspec.structs import replace
+
+from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.words import figures
+
+#: Relative error that rounding and the histogram's resolution explain, by our reckoning.
+ROUNDING = 0.02
+#: Seconds of the narrowest bucket, by our reckoning.
+RESOLUTION_S = 2e-9
+
+
+def void_contradictions(run: Run) -> Run:
+    """Return the run with each such case failed, and the same run if there is none."""
+    launches = tuple(map(_void, run.launches))
+    return run if launches == run.launches else replace(run, launches=launches)
+
+
+def _void(launch: Launch) -> Launch:
+    reasons = [_contradiction(case) for case in launch.measurements]
+    if not any(reasons):
+        return launch
+    measurements = (
+        replace(case, status="failed", reason=reason, times=None, samples=0) if reason else case
+        for case, reason in zip(launch.measurements, reasons, strict=True)
+    )
+    return replace(launch, measurements=tuple(measurements))
+
+
+def _contradiction(case: Measurement) -> str:
+    """Return how a case contradicts itself; empty if it does not."""
+    times = case.times
+    if case.status != "ok" or times is None or case.samples < 1:
+        return ""
+    median_s, median = times.median_s, figures.duration(times.median_s)
+    blocks = case.block_medians_s
+    least, most = 1.0 - ROUNDING, 1.0 + ROUNDING
+    if blocks and not least * min(blocks) <= median_s <= most * max(blocks):
+        return f"its median is {median}, and no block is on both sides of it"
+    if times.minimum_s > most * median_s:
+        return f"its minimum is {figures.duration(times.minimum_s)}, and its median {median}"
+    if median_s > most * times.maximum_s:
+        return f"its maximum is {figures.duration(times.maximum_s)}, and its median {median}"
+    if case.histogram_ps:
+        count = sum(samples for _, samples in case.histogram_ps)
+        if count != case.samples:
+            return f"its histogram holds {count} of {case.samples} samples"
+        error = ROUNDING + 2.0 * case.histogram_resolution
+        for name, extreme_s, bucket in (
+            ("minimum", times.minimum_s, case.histogram_ps[0]),
+            ("maximum", times.maximum_s, case.histogram_ps[-1]),
+        ):
+            bucket_s = bucket[0] * 1e-12
+            if abs(bucket_s - extreme_s) > error * extreme_s + RESOLUTION_S:
+                return (
+                    f"its {name} is {figures.duration(extreme_s)}, and its histogram's"
+                    f" {figures.duration(bucket_s)}"
+                )
+    if case.together is not None:
+        return ""
+    sent = case.payload_sent_bytes[case.sender : case.sender + 1] if case.sender >= 0 else ()
+    needed = case.samples * case.batch * case.sample_payload_bytes
+    if sent and sent[0] < least * needed:
+        return f"its samples need {needed} payload bytes, and {sent[0]} were sent"
+    if case.sample_payload_bytes > case.message_bytes * max(1, case.window) * case.threads:
+        return (
+            f"a sample has {case.sample_payload_bytes} bytes, more than"
+            f" {max(1, case.window)} messages of {case.message_bytes}"
+        )
+    return ""
