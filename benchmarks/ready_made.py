@@ -29,7 +29,7 @@ from fabricgauge.nodes.engines.library import find_library, library_path
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program
 
 ROOT = Path(__file__).parents[1]
-OTHERS = (ROOT / ".venv-impi/bin/mpiicpx", ROOT / ".venv-openmpi5/bin/mpicxx")
+OTHERS = (ROOT / ".venv-impi/bin/mpigxx", ROOT / ".venv-openmpi5/bin/mpicxx")
 #: How far the medians may be apart.
 ALIKE = 0.02
 LATENCY_BYTES, STREAM_BYTES, WINDOW, BUDGET_S = 8, 1 << 20, 8, 0.4
