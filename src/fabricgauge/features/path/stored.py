@@ -14,9 +14,10 @@ from fabricgauge.features.path.sde_files import sde_files
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings
-from fabricgauge.store.files.reading import read_text
+from fabricgauge.store.files.reading import read_text, shown
 from fabricgauge.store.listing import describe
 from fabricgauge.store.run_directory import RunDirectory, now_utc
+from fabricgauge.store.run_files import About
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
@@ -46,6 +47,8 @@ def import_file(path: Path, options: dict[str, Any]) -> bool:
     directory.raw("sde")
     directory.write_bytes("raw/sde/imported.txt", text.encode())
     paths = replace(paths, identity=directory.identity, started_utc=now_utc())
+    command = ("fabricgauge", "import", shown(str(path)))
+    directory.write("run.json", About(paths.started_utc, command, {"from": "Intel SDE"}))
     directory.write(FILE, paths)
     directory.finish()
     print_report("call_paths", paths, name, options["to"])
