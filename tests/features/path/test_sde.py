@@ -31,6 +31,7 @@ def functions(*files: Path) -> dict[tuple[str, str], int]:
 def test_a_trace_has_its_instructions_by_function_in_order() -> None:
     (path,) = sde_paths("x", [TRACE.read_text()]).paths
     call = path.call
+    assert not path.is_static  # the region begins before the call
     assert call.instructions == 8
     counts = {(one.object, one.function): one.instructions for one in call.functions}
     assert counts == {

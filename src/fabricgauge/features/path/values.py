@@ -128,8 +128,8 @@ class CallPath(msgspec.Struct, frozen=True):
     @property
     def is_static(self) -> bool:
         """True if the call begins in the program itself, not by a jump to a library."""
-        if self.usual is None or not self.usual.segments:
-            return False
+        if self.usual is None or not self.usual.segments or self.is_region:
+            return False  # a region may begin before the call
         first = self.usual.functions[self.usual.segments[0][0]]
         return first.object == CALLS and not first.function.endswith("@plt")
 
