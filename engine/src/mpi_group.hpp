@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "mpi_transport.hpp"
 
@@ -27,8 +28,13 @@ public:
     void gather(const std::int64_t* own, std::int64_t count, std::int64_t* all) const;
 
 private:
+    void post_tokens();
+    bool tokens_passed();
+
     MPI_Comm members_ = MPI_COMM_NULL;
     MPI_Request entered_ = MPI_REQUEST_NULL;
+    std::vector<MPI_Request> tokens_;  // of a simulation
+    int rank_ = 0;
     int ranks_ = 0;
 };
 

@@ -65,6 +65,14 @@ def test_a_dragonfly_has_no_more_groups_than_routers_in_a_chassis(nodes: int) ->
     assert groups <= routers
 
 
+@pytest.mark.parametrize("nodes", [32, 64, 128, 256, 512])
+def test_pairs_of_a_dragonflys_group_share_no_link(nodes: int) -> None:
+    parameters = str(_cluster(shipped(f"dragonfly:{nodes}").xml).get("topo_parameters"))
+    *parts, on_router = parameters.split(";")
+    _, chassis_links, router_links = (int(part.split(",")[1]) for part in parts)
+    assert min(chassis_links, router_links) >= 2 * int(on_router)
+
+
 @pytest.mark.parametrize("nodes", [8, 12, 32, 64, 128, 1000])
 def test_a_torus_has_three_dimensions(nodes: int) -> None:
     dimensions = str(_cluster(shipped(f"torus:{nodes}").xml).get("topo_parameters")).split(",")

@@ -145,9 +145,11 @@ def _dragonfly(nodes: int) -> ShapeLayout | None:
         return None
     groups, chassis, routers = fitting[-1]
     on_router = nodes // (groups * chassis * routers)
-    # In a round all nodes of a group may meet those of one other group: they share one link.
-    blocks = _blocks("group", nodes, nodes // groups, parent="", uplinks=routers)
-    parameters = f"{groups},{routers};{chassis},2;{routers},1;{on_router}"
+    # In a round all nodes of a group may meet those of one other group: they share one link, which
+    # grows with the nodes. Links inside a group carry its own pairs and those that cross it.
+    between, inside = routers * max(1, on_router // 2), 2 * on_router
+    blocks = _blocks("group", nodes, nodes // groups, parent="", uplinks=between)
+    parameters = f"{groups},{between};{chassis},{inside};{routers},{inside};{on_router}"
     return ShapeLayout("DRAGONFLY", parameters, blocks)
 
 

@@ -44,6 +44,8 @@ HOST_FILE = "hosts.txt"
 #: leave its message behind (below send-is-detached-thresh) stays in a list of its sender's for
 #: ever, which takes half of the time at 128 ranks: every send is matched first instead. The cost
 #: of the ends' software is planted with the noise; a non-blocking send returns after 10 ns.
+#: SimGrid's own allgather has all N² messages under way at once: its waits take time that grows
+#: with N³ and slow down all later cases.
 SETTINGS: tuple[str, ...] = (
     "network/model:CM02",
     "network/TCP-gamma:0",
@@ -58,10 +60,11 @@ SETTINGS: tuple[str, ...] = (
     "smpi/privatization:dlopen",
     "smpi/send-is-detached-thresh:0",
     "smpi/ois:0:10e-9:0",
+    "smpi/allgather:mpich",
 )
 
-#: Without it SimGrid prints every setting.
-QUIET = ("--log=xbt_cfg.thres:warning",)
+#: Without them SimGrid prints every setting and the algorithm of every collective.
+QUIET = ("--log=xbt_cfg.thres:warning", "--log=smpi_coll.thres:warning")
 
 
 def launch_files(cluster: Simulation, hosts: Sequence[str], folder: Path) -> dict[str, str]:
