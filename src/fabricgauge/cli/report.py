@@ -11,7 +11,7 @@ from fabricgauge.cli.options import Printing
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import show
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.features import load_all
+from fabricgauge.model.features import load_storing
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
@@ -48,7 +48,7 @@ def report(
     directory = _find_stored(output, run)
     shown = (
         show_stored(directory, printing["format"], printing["to"])
-        for show_stored in load_all("stored")
+        for show_stored in load_storing("stored", directory.has)
     )
     outcome = next((outcome for outcome in shown if outcome is not None), None)
     if outcome is not None:

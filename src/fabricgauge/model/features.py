@@ -5,7 +5,7 @@ core asks for a role here and imports no feature; a feature imports the core and
 """
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 #: Roles that the core asks a feature for:
@@ -33,12 +33,16 @@ Role = Literal[
 
 
 class Feature(NamedTuple):
-    """One row: ``verbs`` have a line of help; ``reports`` are kinds of report, each a ``KIND``."""
+    """One row: ``verbs`` have a line of help; ``reports`` are kinds of report, each a ``KIND``.
+
+    A directory that the feature stored has one of ``files``.
+    """
 
     name: str
     verbs: Mapping[str, tuple[str, str]] = {}
     roles: Mapping[Role, str] = {}
     reports: Mapping[str, str] = {}
+    files: tuple[str, ...] = ()
 
 
 FEATURES: tuple[Feature, ...] = (
@@ -79,6 +83,7 @@ FEATURES: tuple[Feature, ...] = (
             "scale": "application.scale_content",
             "prediction": "application.prediction_content",
         },
+        files=("scale.json", "raw/profile"),
     ),
     Feature(
         "path",
@@ -91,6 +96,7 @@ FEATURES: tuple[Feature, ...] = (
             "imported": "path.stored:import_file",
         },
         reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
+        files=("paths.json",),
     ),
     Feature(
         "configure",
@@ -141,6 +147,7 @@ FEATURES: tuple[Feature, ...] = (
             "listed": "vary.option:list_stored",
         },
         reports={"varied": "vary.content"},
+        files=("design.json",),
     ),
     Feature(
         "campaign",
@@ -150,6 +157,7 @@ FEATURES: tuple[Feature, ...] = (
             "listed": "campaign.option:list_stored",
         },
         reports={"campaign": "campaign.content"},
+        files=("campaign.json",),
     ),
     Feature(
         "references",
@@ -182,6 +190,7 @@ FEATURES: tuple[Feature, ...] = (
         "soak",
         roles={"soak": "soak.option:soak_network", "stored": "soak.option:show_stored"},
         reports={"soak": "soak.content"},
+        files=("soak.json",),
     ),
     Feature("gpu", roles={"within_nodes": "gpu.within_nodes"}),
 )
@@ -203,6 +212,18 @@ def load_role(role: Role) -> Any:
 def load_all(role: Role) -> Iterator[Any]:
     """Load what each feature with this role offers, in the order of the rows."""
     return (load_object(row.roles[role]) for row in FEATURES if role in row.roles)
+
+
+def load_storing(role: Role, has: Callable[[str], bool]) -> Iterator[Any]:
+    """Load what each feature with this role offers that may have stored a directory.
+
+    ``has`` checks if the directory has a file or folder.
+    """
+    return (
+        load_object(row.roles[role])
+        for row in FEATURES
+        if role in row.roles and any(map(has, row.files))
+    )
 
 
 def report_module(kind: str) -> str:

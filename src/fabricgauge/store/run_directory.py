@@ -75,6 +75,10 @@ class RunDirectory:
         paths = (self.path, *(file for file in files if os.path.lexists(file)))
         return next(filter(None, map(not_own, paths)), "")
 
+    def has(self, name: str) -> bool:
+        """Check if the directory has a file or folder of this name."""
+        return (self.path / name).exists()
+
     def raw(self, name: str) -> Path:
         """Return the folder ``raw/<name>``, made if needed; ``name`` never comes from a host."""
         folder = self.path / "raw" / name
