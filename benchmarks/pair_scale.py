@@ -5,20 +5,18 @@ pass, in leaves of 32 nodes, with a slow node, a slow sender, a slow uplink and 
 """
 
 import argparse
-import resource
-import sys
 import time
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+from benchmarks.own_process import in_own_process, peak_mb
 from benchmarks.tables import heading, table
 from numpy.typing import NDArray
 
 from fabricgauge.judge.localise.detect import analyse
 from fabricgauge.model.pairs import PairMatrix
 from fabricgauge.model.topology import Group, Topology
-from fabricgauge.nodes import process
 
 SIZES = (256, 512, 1024, 2048, 4096, 10_240)
 LEAF = 32
@@ -56,17 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "processor time of analyse() alone; the peak is the whole process's, matrix included."
     )
     print(heading("Analysis of all pairs by the number of nodes", what), flush=True)
-    taken = [_in_child(size) for size in options.sizes]
+    taken = [
+        in_own_process("benchmarks.pair_scale", size, Taken, TIMEOUT_S) for size in options.sizes
+    ]
     rows = [_row(one) for one in taken]
     heads = ("nodes", "directed pairs", "analysis, s", "processor, s", "ns per pair",
              "matrix made, MB", "peak, MB", "named")  # fmt: skip
     print(table(heads, rows))
-
-
-def _in_child(nodes: int) -> Taken:
-    argv = [sys.executable, "-m", "benchmarks.pair_scale", "--child", str(nodes)]
-    done = process.run(argv, timeout_s=TIMEOUT_S)
-    return msgspec.json.decode(done.stdout, type=Taken)
 
 
 def _row(taken: Taken) -> tuple[str, ...]:
@@ -86,18 +80,13 @@ def _row(taken: Taken) -> tuple[str, ...]:
 def _taken(nodes: int) -> Taken:
     start = time.perf_counter()
     matrix, topology = _matrix(nodes), _leaves(nodes)
-    made, before, used = time.perf_counter(), _peak_mb(), time.process_time()
+    made, before, used = time.perf_counter(), peak_mb(), time.process_time()
     analysis = analyse(matrix, topology)
     ended, processor_s = time.perf_counter(), time.process_time() - used
     named = tuple(f"{one.part} {one.names[0]}" for one in analysis.findings)
     return Taken(
-        nodes, made - start, ended - made, processor_s, before, _peak_mb(), named
+        nodes, made - start, ended - made, processor_s, before, peak_mb(), named
     )  # fmt: skip
-
-
-def _peak_mb() -> float:
-    """Linux gives kibibytes: getrusage(2)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def _names(nodes: int) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ stored and folded as in a check; judging and reports are those of a check.
 """
 
 import argparse
-import resource
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 import numpy as np
+from benchmarks.own_process import in_own_process, peak_mb
 from benchmarks.tables import heading, table
 from tests.judge import planted, planted_fabric
 
@@ -30,7 +29,6 @@ from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Ended, Launch
 from fabricgauge.model.together import Round
 from fabricgauge.model.topology import Group, Topology
-from fabricgauge.nodes import process
 from fabricgauge.report.formats import report
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
@@ -77,14 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     print(heading("A whole check by the number of nodes", what), flush=True)
     for size in options.sizes:
-        print(_describe(_in_child(size)), flush=True)
-
-
-def _in_child(nodes: int) -> Taken:
-    argv = [sys.executable, "-m", "benchmarks.whole_check", "--child", str(nodes)]
-    done = process.run(argv, timeout_s=TIMEOUT_S)
-    assert done.exit_code == 0, done.stderr
-    return msgspec.json.decode(done.stdout, type=Taken)
+        taken = in_own_process("benchmarks.whole_check", size, Taken, TIMEOUT_S)
+        print(_describe(taken), flush=True)
 
 
 def _describe(taken: Taken) -> str:
@@ -117,9 +109,7 @@ class _Clock:
         return made
 
     def add(self, name: str, processor_s: float, wall_s: float) -> None:
-        # Linux gives kibibytes: getrusage(2).
-        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-        self.phases.append(Phase(name, processor_s, wall_s, peak_mb))
+        self.phases.append(Phase(name, processor_s, wall_s, peak_mb()))
 
 
 def _take(nodes: int) -> Taken:
