@@ -115,7 +115,6 @@ def test_a_full_disk_costs_the_reports_and_not_the_verdict(
 def test_behind_the_last_table_that_is_kept_nothing_is_read_and_that_is_said(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_logs, "MAX_CURVES", 3)
     (logs / "put.out").write_text(OSU_PUT * 10)
     read: list[object] = []
     real = read_file
@@ -126,9 +125,9 @@ def test_behind_the_last_table_that_is_kept_nothing_is_read_and_that_is_said(
             yield one
 
     monkeypatch.setattr(import_logs, "read_file", counted)
-    done, run = fabricgauge(logs)
+    done, run = fabricgauge(logs, "--max-tables", "3")
     assert len(read) == 4
-    said = "a run keeps 3 tables of a file; split it to import the rest"
+    said = "a run keeps 3 tables of a file; --max-tables of import raises this"
     assert f"logs/put.out: lines from 22 on are not read: {said}" in done.stderr
     (launch,) = load(run).launches
     assert len(launch.curves) == 3

@@ -35,7 +35,7 @@ MAX_COPY_BYTES = 16 << 20
 #: Records of one write: each write waits for the disk.
 _BATCH_RECORDS = 1024
 
-#: What a run keeps of one file: further tables are not read, further lines are counted.
+#: What a run keeps of one file by default: further tables are not read, further lines are counted.
 MAX_CURVES = 20_000
 MAX_UNPARSED = 1_000
 
@@ -84,10 +84,15 @@ def _source(path: Path, name: str, network: Network | None, within: Path | None)
 
 
 def import_logs(
-    sources: Sequence[Source], directory: RunDirectory, command: tuple[str, ...], progress: Progress
+    sources: Sequence[Source],
+    directory: RunDirectory,
+    command: tuple[str, ...],
+    progress: Progress,
+    max_tables: int = 0,
 ) -> Run:
     """Read every source into a run; one that cannot be read does not end the others.
 
+    ``max_tables`` is the limit of tables of a file; 0 is the default limit.
     Dumps of NCCL and printouts of nvidia-smi are evidence for the logs in the same folder.
 
     Raises:
@@ -106,7 +111,7 @@ def import_logs(
     run_files.write_beginning(directory, about, fabric, plan)
     refused: list[RefusedFile] = []
     records: defaultdict[int, list[run_files.Record]] = defaultdict(list)
-    entries = _entries(sources, directory, progress, refused)
+    entries = _entries(sources, directory, progress, refused, max_tables)
     while batch := list(islice(entries, _BATCH_RECORDS)):
         run_files.append_results(directory, batch)
         for entry in batch:
@@ -190,6 +195,7 @@ def _entries(
     directory: RunDirectory,
     progress: Progress,
     refused: list[RefusedFile],
+    max_tables: int,
 ) -> Iterator[run_files.ResultLine]:
     """Yield the contents of the sources; add those without a figure to ``refused``."""
     for number, source in enumerate(sources, 1):
@@ -198,7 +204,7 @@ def _entries(
             folder = f"import-{number:03}"
             directory.copy_raw(folder, source.path, source.within, MAX_COPY_BYTES)
         figures, without = False, RefusedFile(source.name)
-        for content in limit_contents(source.contents, source.name, progress):
+        for content in limit_contents(source.contents, source.name, progress, max_tables):
             figures = figures or (isinstance(content, SuiteCurve) and bool(content.points))
             without = without if figures else without.with_results((content,))
             yield run_files.ResultLine(number, 1, content)
@@ -215,14 +221,17 @@ def _started(number: int, source: Source) -> run_files.LaunchLine:
     return run_files.LaunchLine(number, 1, name, source.hosts, ended, ())
 
 
-def limit_contents(contents: Iterable[Found], name: str, progress: Progress) -> Iterator[Found]:
+def limit_contents(
+    contents: Iterable[Found], name: str, progress: Progress, max_tables: int = 0
+) -> Iterator[Found]:
     """Yield what a run keeps of a file. Reading stops at the limit of tables, and reports it."""
     curves = unparsed = 0
+    most = max_tables or MAX_CURVES
     for content in contents:
         if isinstance(content, SuiteCurve):
             curves += 1
-            if curves > MAX_CURVES:
-                limit = f"{MAX_CURVES:,} tables of a file; split it to import the rest"
+            if curves > most:
+                limit = f"{most:,} tables of a file; --max-tables of import raises this"
                 progress.trouble(
                     f"{name}: lines from {content.first_line} on are not read: a run keeps {limit}"
                 )

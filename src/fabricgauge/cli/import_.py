@@ -36,6 +36,9 @@ STANDARD_INPUT = "-"
 @click.option("--hosts", metavar="[GLOB=]NODES", multiple=True,
               help="Nodes of the ranks, in rank order, e.g. c[1-2]. With GLOB=, only for matching"
               " files, e.g. 'rack1/*=c[1-2]'. May be repeated.")  # fmt: skip
+@click.option("--max-tables", type=click.IntRange(1, 10_000_000), default=20_000,
+              show_default=True,
+              help="Most tables of a file; each takes some kB of memory.")  # fmt: skip
 @cli_options.against_option
 @cli_options.output_option()
 @cli_options.format_option()
@@ -74,8 +77,10 @@ def import_(ctx: click.Context, /, logs: tuple[str, ...], **options: Any) -> Non
         sources = _assign_hosts(_find_sources(logs, options["network"], saved), options["hosts"])
         judged, path = create_imported_run(
             options["output"] or settings.run_root(), configured,
-            lambda directory: import_logs(sources, directory, command_line, troubles), troubles,
-            against,
+            lambda directory: import_logs(
+                sources, directory, command_line, troubles, options["max_tables"]
+            ),
+            troubles, against,
         )  # fmt: skip
     printing = Printing(options["format"], options["fail_on"], options["to"], options["form"])
     ctx.exit(show(judged, path, printing))
