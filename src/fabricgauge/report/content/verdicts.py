@@ -185,9 +185,10 @@ def _full_judgement(judged: Judged, number: int, verdict: Verdict) -> doc.Judgem
         ))
         for label, texts in reasons(verdict)
     ]  # fmt: skip
-    causes = [cause for cause in judged.verdicts if cause.id == judged.follows.get(verdict.id)]
-    if verdict.id and causes:
-        cause_words = f"{causes[0].rule}, {causes[0].subject}: {causes[0].summary}"
+    cause_id = judged.follows.get(verdict.id) if verdict.id else None
+    causes = (other for other in judged.verdicts if other.id == cause_id)
+    if cause_id and (cause := next(causes, None)):
+        cause_words = f"{cause.rule}, {cause.subject}: {cause.summary}"
         entries.append(doc.Entry("Follows from", (doc.Paragraph(cause_words),)))
     rule = f"{verdict.rule}, rules {judged.rules_version}; described in docs/reference/rules.md"
     entries.append(doc.Entry("Rule", (doc.Paragraph(rule),)))
