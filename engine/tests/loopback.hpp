@@ -58,6 +58,7 @@ struct Wire {
     Bytes window;
     std::atomic<std::int64_t> now_ns{0};
     std::atomic<std::int64_t> messages{0};
+    std::atomic<std::int64_t> controls{0};
     std::atomic<std::int64_t> payload_bytes[2] = {{0}, {0}};
     std::function<std::int64_t(std::int64_t)> cost_ns = [](std::int64_t) { return 1000; };
     std::function<void(std::int64_t, std::byte*, std::int64_t)> damage =
@@ -170,6 +171,7 @@ public:
     void wait_exposure() { wire_.tokens[rank_].pop(); }
 
     void send_control(const void* data, std::int64_t bytes, int) {
+        ++wire_.controls;
         const auto* begin = static_cast<const std::byte*>(data);
         wire_.payload_bytes[rank_] += bytes;
         wire_.control[1 - rank_].push(Bytes(begin, begin + bytes));

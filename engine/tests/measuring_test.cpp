@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "check.hpp"
 #include "fabricgauge/times.hpp"
@@ -139,6 +140,22 @@ int main() {
             const Both both = measure(wire, with(Pattern::latency, 8, 1, 0.05), usual);
             check::expect(both.origin.recorder.samples() > 0);
         }
+    });
+    check::test("a wait at the beginning of each block does not become the median", [] {
+        // A rank that is not running answers late, and runs on until the next block.
+        Wire wire;
+        std::int64_t answered = 0;
+        wire.cost_ns = [&wire, &answered](std::int64_t) {
+            return std::exchange(answered, wire.controls.load()) < wire.controls ? 12'000'000 : 500;
+        };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 0.3), usual);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 500e-9, 1e-15);
+    });
+    check::test("short samples that are slow by themselves stay blocks of their own, too", [] {
+        Wire wire;
+        wire.cost_ns = [](std::int64_t) { return 10'000'000; };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 2.0), usual);
+        check::expect(both.origin.recorder.blocks().blocks() >= 6);
     });
     check::test("samples that are slow by themselves stay blocks of their own", [] {
         Wire wire;

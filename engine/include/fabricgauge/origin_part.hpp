@@ -49,6 +49,8 @@ constexpr double shortest_first_sample_s = 1e-2;
 // If frames are lost, one message in some tens waits 0.2 s: the first block then shows this to the
 // budget.
 constexpr std::int64_t longest_first_block = 16;
+// Samples of a block were disturbed if their mean is so many times that of the quickest ones.
+constexpr double disturbed_factor = 32.0;
 
 template <typename Transport, typename Clock, typename Running>
 class OriginPart {
@@ -107,12 +109,14 @@ private:
         std::int64_t block = block_of(operation_s, result.batch);
         double sample_s = operation_s * static_cast<double>(result.batch);  // of the last block
         double measured_s = 0.0;
+        bool disturbed = sample_s >= shortest_first_sample_s;
         Waits waits = ask_waits(result);
         while (result.stop == Stop::none) {
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
             const std::int64_t length =
-                std::min({block, taken == 0 ? longest_first_block : block,
-                          samples_within(measured_.budget_s / 16.0, sample_s)});
+                std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
+                         std::min({block, taken == 0 ? longest_first_block : block,
+                                   samples_within(measured_.budget_s / 16.0, sample_s)}));
             const std::int64_t samples = std::max<std::int64_t>(
                 1, iterations_.clip(length * kept_channels(), taken) / kept_channels());
             const double round_s =
@@ -125,6 +129,8 @@ private:
             // Without time for another block the samples are kept: a case never ends with none.
             const bool is_spent = budget_.reached(elapsed_s(), round_s);
             const double quickest_s = quickest_operation_s(samples);
+            disturbed = sample_s > disturbed_factor * std::min(quickest_s, operation_s) *
+                                       static_cast<double>(result.batch);
             if (!recorder.settled() && !is_spent && quickest_s < operation_s) {
                 operation_s = quickest_s;
                 const std::int64_t batch = batch_of(operation_s);
@@ -153,6 +159,13 @@ private:
             }
         }
         result.waiting = waited(result, waits, measured_s);
+    }
+
+    // A rank that is not running answers the signal of a block late: in blocks of one short message
+    // each sample is such a wait.
+    std::int64_t fewest_if_disturbed(double sample_s) const {
+        if (measured_.message_bytes > longest_of_fewest_bytes) return 1;
+        return std::min(longest_first_block, samples_within(measured_.budget_s / 2.0, sample_s));
     }
 
     bool waited(OriginResult& result, const Waits& before, double measured_s) {
