@@ -135,6 +135,9 @@ def omni_path(cluster: Cluster) -> None:
     cluster.file("head", "/etc/exports").write_text(
         "/home *(rw,no_subtree_check,fsid=10,no_root_squash)\n/opt/ohpc/pub *(ro,fsid=1)\n"
     )
+    for node in ("c1", "c2"):
+        port = "/sys/class/net/ib0/device/infiniband/hfi1_0/ports/1"
+        cluster.file(node, f"{port}/state").write_text("4: ACTIVE\n")
 
 
 @pytest.mark.slow
