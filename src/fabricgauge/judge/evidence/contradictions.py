@@ -62,7 +62,7 @@ def _contradiction(case: Measurement) -> str:
         return ""
     sent = case.payload_sent_bytes[case.sender : case.sender + 1] if case.sender >= 0 else ()
     needed = case.samples * case.batch * case.sample_payload_bytes
-    if sent and sent[0] < least * needed:
+    if sent and 0 < sent[0] < least * needed:  # 0: not counted
         return f"its samples need {needed} payload bytes, and {sent[0]} were sent"
     if case.sample_payload_bytes > case.message_bytes * max(1, case.window) * case.threads:
         return (
