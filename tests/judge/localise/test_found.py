@@ -47,6 +47,14 @@ def test_one_level_has_no_blocks() -> None:
     assert found_topology(measured(16, quantity="latency")).groups == ()
 
 
+def test_ticks_of_the_clock_are_no_levels() -> None:
+    """A simulation has no noise: its figures differ by how its clock rounds."""
+    step = np.where(np.arange(48)[:, None] // 4 == np.arange(48) // 4, 0.9995, 1.0)
+    assert found_topology(matrix_of(0.93e-6 * step, "latency")).groups == ()
+    closer = np.where(step < 1, 0.95, 1.0)
+    assert len(found_topology(matrix_of(0.93e-6 * closer, "latency")).groups) == 12
+
+
 def test_slow_nodes_are_no_block() -> None:
     slow = (Fault("node", (1,), 0.5), Fault("node", (9,), 0.5))
     assert found_topology(measured(16, *slow)).groups == ()

@@ -20,6 +20,6 @@ pytestmark = [
 def test_every_plot_is_drawn_and_nothing_from_the_data_runs(name: str, tmp_path: Path) -> None:
     page = FORMATS["html"](compared.sure(name), Setting())
     seen = opened(page, tmp_path, "--dump-dom")
-    assert seen.stdout.count('class="drawn"') == 4
+    assert seen.stdout.count('class="drawn"') == 5
     assert "<title>REGRESSION: fabricgauge compare</title>" in seen.stdout
     assert "Content Security Policy" not in seen.stderr

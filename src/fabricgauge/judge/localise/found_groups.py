@@ -53,7 +53,7 @@ def valley(values: F32, noise: float) -> float | None:
     """Return the slowness between the lowest level and the next; None with one level."""
     rows = values[:: max(1, len(values) // 1024)]
     finite = rows[np.isfinite(rows)]
-    if finite.size < 8:
+    if finite.size < 8 or finite.max() - finite.min() <= limits.EQUAL:
         return None
     edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * limits.BINS + 1)
     counts = np.histogram(finite, edges)[0]

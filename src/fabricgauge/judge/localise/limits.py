@@ -121,10 +121,10 @@ FEWEST_GROUPS = 3
 
 # Groups that are found from the data.
 
-#: The number of bins of a histogram. Values that all agree within the share ``EQUAL`` count as one:
-#: no measurement is that exact. The width of the smoothing kernel is in standard deviations of the
-#: noise.
-BINS, EQUAL, KERNEL_WIDTH = 256, 1e-9, 0.6
+#: The number of bins of a histogram. Values within the share ``EQUAL`` of each other count as one:
+#: they differ by a tick of the clock. The width of the smoothing kernel is in standard deviations
+#: of the noise.
+BINS, EQUAL, KERNEL_WIDTH = 256, 0.002, 0.6
 #: A level holds at least this share of the pairs. Between two levels the histogram falls to this
 #: share of the lower one's height.
 LEVEL_SHARE, LEVEL_DIP = 0.01, 0.5
