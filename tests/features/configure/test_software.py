@@ -116,7 +116,7 @@ def test_ports_are_checked_once_their_manager_starts(
     if checked:
         (step,) = found
         check = step.verify[0]
-        assert check.command.node == "c1" and "enp97s0" in check.command.argv[1]
+        assert check.command.node == "c1" and "enp97s0" in check.command.argv[-1]
         assert holds(check, Reply(0, "4: ACTIVE\n")) and not holds(check, Reply(0, "2: INIT\n"))
         titles = [step.title for step in plan(job).steps]
         ping = next(at for at, title in enumerate(titles) if "reach each other" in title)

@@ -8,7 +8,7 @@ import pytest
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 PROGRAMS = (
-    "ssh", "cat", "cmp", "awk", "test", "cp", "rm", "find", "sh",
+    "ssh", "cat", "cmp", "awk", "test", "cp", "rm", "find", "grep", "sh",
     "chdef", "rmdef", "lsdef", "makenetworks", "makehosts", "getent", "makedns", "nslookup",
     "updatenode", "ip", "ping", "packimage", "pdsh", "qcu64e", "systemctl", "opaconfig",
     "exportfs", "rpm", "dnf",

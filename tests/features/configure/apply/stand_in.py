@@ -19,7 +19,7 @@ say = print
 HOME = Path(os.environ["STAND_IN"])
 NODE = os.environ.get("STAND_IN_NODE", "head")
 FAIL = os.environ.get("STAND_IN_FAIL", "")
-REAL = ("cat", "cmp", "awk", "test", "cp", "rm", "find", "sh")
+REAL = ("cat", "cmp", "awk", "test", "cp", "rm", "find", "grep", "sh")
 #: A script of this name gets real programs: its paths lead into the node's directory already.
 EDIT = "edit_file"
 
