@@ -11,6 +11,7 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -81,6 +82,32 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* data) {
 template <std::size_t room>
 void copy(char (&to)[room], const char* text) noexcept {
     std::snprintf(to, room, "%s", text);
+}
+
+// Of a path that is too long its end is kept, which names the file.
+template <std::size_t room>
+void copy_end(char (&to)[room], const char* path) noexcept {
+    const std::size_t length = std::strlen(path);
+    copy(to, path + (length < room ? 0 : length + 1 - room));
+}
+
+// The path of a loaded file of which only the end is known.
+std::string whole_path(const std::string& end) {
+    struct Search {
+        const std::string& end;
+        std::string path;
+    } search{end, end};
+    dl_iterate_phdr([](dl_phdr_info* object, std::size_t, void* data) {
+        auto& wanted = *static_cast<Search*>(data);
+        std::string path = object->dlpi_name;
+        char own[PATH_MAX] = "";
+        if (path.empty() && ::readlink("/proc/self/exe", own, sizeof own - 1) > 0) path = own;
+        const std::size_t more = path.size() - std::min(path.size(), wanted.end.size());
+        if (path.compare(more, std::string::npos, wanted.end) != 0) return 0;
+        wanted.path = path;
+        return 1;
+    }, &search);
+    return search.path;
 }
 
 template <std::size_t room>
@@ -189,12 +216,9 @@ void describe_site(Site& site, std::uint64_t address) noexcept {
                 RTLD_DL_LINKMAP) == 0 || !object)
         return;
     site.address = address - object->l_addr;
-    if (*object->l_name) {
-        copy(site.object, object->l_name);
-    } else {  // the program itself
-        const ssize_t length = ::readlink("/proc/self/exe", site.object, sizeof site.object - 1);
-        site.object[length > 0 ? length : 0] = '\0';
-    }
+    char own[PATH_MAX] = "";  // the program itself has no name
+    if (!*object->l_name && ::readlink("/proc/self/exe", own, sizeof own - 1) < 0) return;
+    copy_end(site.object, *object->l_name ? object->l_name : own);
     if (about.dli_sname)
         write_function(site.function, about.dli_sname,
                        address - reinterpret_cast<std::uint64_t>(about.dli_saddr));
@@ -205,7 +229,7 @@ void name_functions(Site* sites, std::size_t count) {
     for (Site* site = sites; site != sites + count; ++site)
         if (!*site->function && *site->object) by_object[site->object].push_back(site);
     for (const auto& [object, unnamed] : by_object) {
-        const SymbolTable table(object.c_str());
+        const SymbolTable table(whole_path(object).c_str());
         for (Site* site : unnamed) table.name(site->address, site->function);
     }
 }

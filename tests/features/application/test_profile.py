@@ -136,6 +136,19 @@ def test_a_call_site_has_its_bytes_and_its_line(
         assert "MPI_Isend" in (SOURCES / "calls.cpp").read_text().splitlines()[line - 1]
 
 
+def test_a_call_site_of_a_long_path_keeps_its_function_and_the_file_s_name(
+    tmp_path: Path, mpi: Mpi, built: Callable[[str], Path]
+) -> None:
+    folder = tmp_path / ("a-folder-of-a-long-name-" * 7)
+    folder.mkdir()
+    program = Path(shutil.copy(built("calls"), folder / "program-of-a-long-path"))
+    status, report, said = profiled(tmp_path, mpi, 3, str(program))
+    assert status == 0, said
+    sites = report["profile"]["sites"]
+    assert {one["site"].split("+")[0] for one in sites} == {"main"}
+    assert {one["path"][-40:] for one in sites} == {str(program.resolve())[-40:]}
+
+
 def test_a_program_has_the_mpi_that_it_loads(mpi: Mpi, built: Callable[[str], Path]) -> None:
     """Several are on the machine, and versions of one share a soname."""
     found = mpi_of_command(["mpirun", "-n", "2", str(built("calls"))], "")

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.model.engine import Mpi
+from fabricgauge.model.engine import Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes.engines import find
 
@@ -60,6 +60,24 @@ def test_a_program_of_the_standard_s_abi_is_known_as_one(
     monkeypatch.setattr(find, "_linked_libraries", lambda _program: {soname: None})
     own = Mpi("mpich", "5.0", tmp_path / "x" / "bin" / "mpicxx", tmp_path / "x" / "bin" / "mpiexec")
     assert find.mpi_of(program, [own]) == msgspec.structs.replace(own, standard_abi=standard)
+
+
+@pytest.mark.parametrize("kind", ["mpich", "openmpi"])
+def test_a_library_of_the_standard_s_abi_belongs_to_the_mpi_above_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: MpiKind
+) -> None:
+    kinds: tuple[MpiKind, ...] = ("mpich", "openmpi")
+    homes = {name: tmp_path / name for name in kinds}
+    mpis = [
+        Mpi(name, "6.0", home / "bin" / "mpicxx", home / "bin" / "mpiexec")
+        for name, home in homes.items()
+    ]
+    library = homes[kind] / "lib" / "libmpi_abi.so.1"
+    monkeypatch.setattr(find, "_linked_libraries", lambda _program: {"libmpi_abi.so.1": library})
+    assert find.mpi_of(tmp_path / "app", mpis).kind == kind
+    library = tmp_path / "other" / "lib" / "libmpi_abi.so.1"
+    with pytest.raises(CannotRun, match="libmpi_abi"):
+        find.mpi_of(tmp_path / "app", mpis)
 
 
 def test_a_launcher_has_the_wrapper_of_its_own_mpi(tmp_path: Path) -> None:

@@ -234,9 +234,13 @@ def mpi_of(program: Path, known: Sequence[Mpi]) -> Mpi:
         if soname not in libraries:
             continue
         # Search above the library, or above the program if the library is missing.
-        standard = soname == STANDARD_ABI
-        if mpi := _find_above((libraries[soname] or program).resolve(), kind, known):
-            return msgspec.structs.replace(mpi, standard_abi=standard)
+        standard, library = soname == STANDARD_ABI, libraries[soname]
+        kinds: tuple[MpiKind, ...] = ("mpich", "openmpi") if standard else (kind,)
+        for possible in kinds:
+            if mpi := _find_above((library or program).resolve(), possible, known):
+                return msgspec.structs.replace(mpi, standard_abi=standard)
+        if standard and library:  # of any MPI: its launcher is not guessed
+            raise CannotRun(f"{library} belongs to no known MPI; name its MPI with --mpi")
         for mpi in known:
             if mpi.kind == kind:
                 return msgspec.structs.replace(mpi, standard_abi=standard)
