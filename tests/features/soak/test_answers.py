@@ -1,27 +1,37 @@
 """Answers of the management path before a load and under it."""
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from importlib import resources
 from pathlib import Path
+from threading import Semaphore
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.features import soak
+from fabricgauge.features.soak import answers as answers_module
 from fabricgauge.features.soak.answers import (
     ACCESS,
     HOST,
     Answer,
     Asked,
+    Asker,
     Times,
     compare_phases,
     judge_answer,
     judge_answers,
+    judge_each,
     parse_round,
 )
+from fabricgauge.model.host_access import Host
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.nodes.process.run import Completed
 
 NAMES = {"10.77.0.12": "c2"}
 ROUND = """\
@@ -50,6 +60,150 @@ def test_a_round_has_times_and_missing_answers_and_nothing_that_cannot_be_asked(
     }
 
 
+@pytest.mark.parametrize(("line", "took_s"), [
+    ("perfquery - 0 5000000", [5e-3]),
+    ("perfquery - 1 5000000", [None]),
+    ("ibstat - 255 5000000", [None]),
+    ("echo 10.77.0.12 2 5000000", [None]),
+    ("opainfo - 126 5000000", []),
+    ("opainfo - 127 5000000", []),
+    ("true - 0 " + "9" * 400, []),
+    ("true - " + "9" * 5000 + " 5000000", []),
+    ("echo 10.77.0.12 0 5000000 " + "9" * 400, [5e-3]),
+])  # fmt: skip
+def test_an_exit_status_is_an_answer_a_missing_one_or_no_question(
+    line: str, took_s: list[float | None]
+) -> None:
+    assert list(parse_round("c1", f"answer {line}\n", NAMES).values()) == took_s
+
+
+def test_programs_that_fail_on_a_node_are_missing_answers(tmp_path: Path) -> None:
+    """ping ends with 2 without a network, tools of InfiniBand with 1 if datagrams are lost."""
+    for name, code in (("ping", 2), ("perfquery", 1), ("ibstat", 0)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    script = resources.files(soak).joinpath("answers.sh").read_text("utf-8")
+    done = subprocess.run(
+        ("sh", "-c", script, "answers", "lo", "none", "127.0.0.1"), text=True, check=True,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, capture_output=True,
+    )  # fmt: skip
+    answers = parse_round("c1", done.stdout, {"127.0.0.1": "c2"})
+    assert answers["c1", "echo", "c2"] is None
+    assert answers["c1", "perfquery", ""] is None
+    assert answers["c1", "ibstat", ""] and answers["c1", HOST, ""]
+
+
+@pytest.mark.parametrize("kind", ["perfquery", "echo"])
+@pytest.mark.parametrize("loaded", [[], [None] * 4])
+def test_what_answered_before_and_never_under_load_fails(
+    kind: str, loaded: list[float | None]
+) -> None:
+    sound = (answer(ACCESS, [0.1] * 5, [0.1] * 4), answer("connect", [1e-3] * 5, [1e-3] * 4))
+    outcome, reason = judge_answers((*sound, answer(kind, [1e-3] * 5, loaded)))
+    assert outcome is Outcome.FAIL and kind in reason
+    assert judge_answers((*sound, answer(kind, [1e-3] * 5, [1e-3] * 4)))[0] is Outcome.PASS
+
+
+@pytest.mark.parametrize("silent", [("echo", "connect"), ()])
+def test_the_way_to_a_node_and_an_empty_program_pass_no_network(silent: tuple[str, ...]) -> None:
+    """A ring that is silent from the beginning, and a network without addresses."""
+    host = tuple(answer(kind, [1e-3] * 5, [1e-3] * 4) for kind in (ACCESS, HOST))
+    ring = tuple(answer(kind, [None] * 5, [None] * 4) for kind in silent)
+    assert judge_answers((*host, *ring))[0] is Outcome.INCONCLUSIVE
+    tool = answer("ibstat", [1e-3] * 5, [1e-3] * 4)
+    assert judge_answers((*host, *ring, tool))[0] is Outcome.PASS
+
+
+def test_a_load_without_a_round_judges_nothing() -> None:
+    answers = tuple(answer(kind, [1e-3] * 5, []) for kind in (ACCESS, "echo"))
+    assert set(judge_each(answers).values()) == {Outcome.SKIPPED}
+    assert judge_answers(answers)[0] is Outcome.INCONCLUSIVE
+
+
+def test_an_error_of_the_asking_leaves_only_failures_decided() -> None:
+    sound = answer("echo", [1e-3] * 5, [1e-3] * 4)
+    late = answer("connect", [1e-3] * 5, [0.3] * 4)
+    for answers in ((), (sound,), (sound, late)):
+        outcome, reason = judge_answers(answers, "ValueError: no number")
+        assert outcome is Outcome.INCONCLUSIVE and "ValueError: no number" in reason
+    lost = answer("echo", [1e-3] * 5, [None] * 4)
+    assert judge_answers((lost,), "ValueError: no number")[0] is Outcome.FAIL
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.005)
+
+
+class Rounds:
+    """Stands for the nodes: answers one round whenever it is allowed to, or raises an error."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.allowed, self.begun = Semaphore(0), 0
+        self.error: Exception | None = None
+        monkeypatch.setattr(answers_module, "run", self.run)
+        monkeypatch.setattr(answers_module, "PAUSE_S", 0.0)
+
+    def run(self, argv: Sequence[str], **_: object) -> Completed:
+        self.begun += 1
+        assert self.allowed.acquire(timeout=20)
+        if self.error:
+            raise self.error
+        return Completed(tuple(argv), 0, "answer true - 0 1000000\n", "", 0.1)
+
+
+def test_a_round_under_way_as_the_load_ends_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds, asker = Rounds(monkeypatch), Asker([Host("c1", ())], None)
+    asker.note_load()
+    rounds.allowed.release()
+    wait_for(lambda: rounds.begun == 2)
+    asker.note_load()
+    rounds.allowed.release()
+    wait_for(lambda: rounds.begun == 3)
+    rounds.allowed.release(9)
+    asker.end()
+    assert asker.loaded["c1", HOST, ""] == [pytest.approx(1e-3)]
+    assert asker.error == ""
+
+
+def test_an_error_while_asking_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds, asker = Rounds(monkeypatch), Asker([Host("c1", ())], None)
+    asker.note_load()
+    rounds.allowed.release()
+    wait_for(lambda: rounds.begun == 2)
+    rounds.error = OverflowError("int too large")
+    rounds.allowed.release()
+    wait_for(lambda: bool(asker.error))
+    asker.note_load()
+    asker.end()
+    assert asker.error == "OverflowError: int too large"
+    assert len(asker.loaded["c1", HOST, ""]) == 1
+
+
+def test_an_error_before_the_load_ends_the_asking_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds, asker = Rounds(monkeypatch), Asker([Host("c1", ())], None)
+    rounds.error = OverflowError("int too large")
+    rounds.allowed.release(9)
+    assert asker.ask(2) == {}
+    asker.note_load()
+    asker.end()
+    assert asker.error and rounds.begun == 1
+
+
+def test_the_end_does_not_wait_for_a_node_that_hangs(tmp_path: Path) -> None:
+    (tmp_path / "hang").write_text(f"#!/bin/sh\necho > {tmp_path}/begun\nexec sleep 60\n")
+    (tmp_path / "hang").chmod(0o755)
+    asker = Asker([Host("c1", (str(tmp_path / "hang"),))], None)
+    asker.note_load()
+    wait_for((tmp_path / "begun").exists)
+    began_s = time.monotonic()
+    asker.end()
+    assert time.monotonic() - began_s < 5
+    assert asker.loaded == {}
+
+
 @pytest.mark.parametrize(("before", "loaded", "outcome"), [
     ([1e-3] * 5, [2e-3] * 9, Outcome.PASS),
     ([1e-3] * 5, [None, None, *[2e-3] * 6], Outcome.FAIL),
@@ -59,7 +213,9 @@ def test_a_round_has_times_and_missing_answers_and_nothing_that_cannot_be_asked(
     ([1e-3] * 5, [0.3] * 9, Outcome.WARN),
     ([0.2] * 5, [0.3] * 9, Outcome.PASS),
     ([None] * 5, [None] * 9, Outcome.SKIPPED),
-    ([1e-3] * 5, [], Outcome.SKIPPED),
+    ([1e-3] * 5, [], Outcome.FAIL),
+    ([1e-3] * 5, [None], Outcome.FAIL),
+    ([], [1e-3] * 9, Outcome.SKIPPED),
 ])  # fmt: skip
 def test_missing_answers_fail_and_slow_ones_warn(
     before: list[float | None], loaded: list[float | None], outcome: Outcome
@@ -140,7 +296,7 @@ done
 def test_a_node_that_is_deaf_under_load_is_named(tmp_path: Path, lab: Callable[..., str]) -> None:
     program = str(Path(sys.executable).with_name("fabricgauge"))
     name = lab("--nodes", "3", "--network", "net1:100M")
-    words = (program, "check", "--lab", name, "--soak", "8s", "--soak-share", "0.8", "--answers",
+    words = (program, "check", "--lab", name, "--soak", "12s", "--soak-share", "0.8", "--answers",
              "-q", "--format", "json", "-o", str(tmp_path))  # fmt: skip
 
     def ask() -> list[tuple[str, str, str]]:

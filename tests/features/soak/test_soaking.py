@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,8 @@ import pytest
 from tests.docs.json_schemas import require_fit
 from tests.features.soak.test_watching import make_record
 
+from fabricgauge.features.soak import soaking
+from fabricgauge.features.soak.answers import ROUNDS_BEFORE, Asker, Times
 from fabricgauge.features.soak.content import KIND
 from fabricgauge.features.soak.option import show_stored
 from fabricgauge.features.soak.proof import (
@@ -28,6 +31,7 @@ from fabricgauge.features.soak.soaking import (
     choose_pace,
     describe_dip,
     judge,
+    read_soaked,
     store,
 )
 from fabricgauge.features.soak.watching import (
@@ -39,7 +43,9 @@ from fabricgauge.features.soak.watching import (
     Stuck,
 )
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import Fabric, Member, Network
+from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import formats_of
@@ -150,6 +156,8 @@ def test_the_pace_uses_its_share_of_the_link() -> None:
         (make_soaked(crossings=(make_crossing("c1", unread="no counters"),)), Outcome.INCONCLUSIVE),
         (make_soaked(crossings=()), Outcome.INCONCLUSIVE),
         (make_soaked(make_dip(), make_dip(1), make_dip(2), crossings=()), Outcome.FAIL),
+        (make_soaked(asking_error="ValueError: no number"), Outcome.INCONCLUSIVE),
+        (make_soaked(*map(make_dip, range(3)), asking_error="ValueError"), Outcome.FAIL),
     ],
 )  # fmt: skip
 def test_the_outcome_follows_from_what_was_seen(soaked: Soaked, outcome: Outcome) -> None:
@@ -218,6 +226,39 @@ def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixt
     report = json.loads(capsys.readouterr().out)
     assert report["overall"] == "WARN"
     assert report["soak"]["directions"][0]["dips"][0]["length_s"] == 0.2
+
+
+def test_a_second_interrupt_keeps_the_measured_soak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The soak is on disk before anything waits for the nodes' answers."""
+
+    class Interrupted(Asker):
+        def ask(self, rounds: int) -> Times:
+            self.loaded = {("c1", "echo", "c2"): [1e-3] * rounds}
+            return self.loaded
+
+        def end(self) -> None:
+            raise KeyboardInterrupt
+
+    soaked = make_soaked(interrupted=True, soaked_s=20.0)
+    launch = PlannedLaunch(1, "net1", None, ("c1", "c2"), ())
+    nothing: Any = None
+    engine = Engine(tmp_path, nothing, "", "", "")
+    replaced = {"Asker": Interrupted, "_choose_launch": lambda _: launch,
+                "soak_program": lambda _: engine, "_watch": lambda *_: (soaked, True)}  # fmt: skip
+    for name, value in replaced.items():
+        monkeypatch.setattr(soaking, name, value)
+    directory = RunDirectory.create(tmp_path)
+    access = SimpleNamespace(hosts=(), launcher="local")
+    context: Any = SimpleNamespace(
+        directory=directory, fabric=Fabric((), (), ()), engine=None,
+        target=SimpleNamespace(access=access), progress=SimpleNamespace(stage=lambda _: None),
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        soaking.soak(context, 60.0, 0.05, answers=True)
+    stored = read_soaked(directory)
+    assert stored.soaked_s == 20.0 and stored.answers[0].loaded.asked == ROUNDS_BEFORE
 
 
 def test_a_stopped_rank_comes_before_the_direction_to_it() -> None:

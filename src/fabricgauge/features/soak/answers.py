@@ -5,11 +5,14 @@ for the fabric's tools that it has (``answers.sh``), and for nothing at all: the
 itself. What did not answer before the load is no fault of the load.
 """
 
+import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
+from queue import SimpleQueue
 from statistics import median
 from threading import Event, Thread
 
@@ -20,6 +23,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import duration
+from fabricgauge.nodes.process.children import ChildGroup
 from fabricgauge.nodes.process.run import run
 
 #: The way to a node: its launcher starts a program there.
@@ -39,8 +43,13 @@ MOST_AT_ONCE = 64
 MISSING, MISSING_SHARE = 2, 0.2
 #: An answer is slow beyond this time, and this many times what it took before the load.
 SLOW_S, SLOW_FACTOR = 0.1, 5.0
-#: Exit statuses of ``answers.sh``.
-_ANSWERED, _SILENT = 0, 124
+#: Exit statuses of ``answers.sh``: an answer, and a question that the node cannot ask. Any other
+#: one is a missing answer: tools of a fabric end with 1 if their datagrams are lost.
+_ANSWERED, _CANNOT_ASK = 0, (126, 127)
+#: Digits of the longest time and exit status that a node may print: 31 years in nanoseconds.
+_TIME_DIGITS, _CODE_DIGITS = 18, 3
+#: Time for the round under way to end after its programs were ended.
+_END_S = 10.0
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -95,22 +104,33 @@ def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question
     answers: dict[Question, float | None] = {}
     for line in text.splitlines():
         words = line.split()
-        if not 5 <= len(words) <= 6 or words[0] != "answer" or not words[3].isdecimal():
+        if not 5 <= len(words) <= 6 or words[0] != "answer":
             continue
-        _, kind, peer, code, took, *own = words
-        if not took.isdecimal() or (peer != "-" and peer not in names):
+        _, kind, peer, code_word, took_word, *own = words
+        code, took = _count_of(code_word, _CODE_DIGITS), _count_of(took_word, _TIME_DIGITS)
+        if code is None or took is None or code in _CANNOT_ASK:
+            continue
+        if peer != "-" and peer not in names:
             continue
         milliseconds = number_of(own[0]) if own else None
-        question = node, kind, names.get(peer, "")
-        if int(code) == _ANSWERED:
-            answers[question] = int(took) * 1e-9 if milliseconds is None else milliseconds * 1e-3
-        elif int(code) == _SILENT:
-            answers[question] = None
+        if milliseconds is None or not 0 <= milliseconds < math.inf:
+            milliseconds = took * 1e-6
+        answers[node, kind, names.get(peer, "")] = (
+            milliseconds * 1e-3 if code == _ANSWERED else None
+        )
     return answers
 
 
+def _count_of(word: str, most_digits: int) -> int | None:
+    """Return a printed whole number; None for another word, and for one of more digits."""
+    return int(word) if word.isdecimal() and len(word) <= most_digits else None
+
+
 class Asker:
-    """Ask all nodes round by round; ``begin`` and ``end`` ask in the background."""
+    """Ask all nodes round by round; between ``note_load`` and ``end`` in the background.
+
+    An error ends the asking, not the soak: ``error`` keeps it.
+    """
 
     def __init__(
         self, hosts: Sequence[Host], network: Network | None, traffic_class: int | None = None
@@ -127,44 +147,64 @@ class Asker:
             if len(ring) > 1
         }
         self._stop = Event()
-        self._loaded: Times = {}
+        self._programs = ChildGroup()
+        self._rounds: SimpleQueue[Times] = SimpleQueue()
         self._thread: Thread | None = None
+        self.loaded: Times = {}
+        self.error = ""
 
     def ask(self, rounds: int) -> Times:
         """Ask a number of rounds, one after the other."""
         times: Times = {}
-        for _ in range(rounds):
-            self._ask_all(times)
+        with self._keeping_error():
+            for _ in range(rounds):
+                _add_round(times, self._ask_all())
         return times
 
-    def begin(self) -> None:
-        if self._thread is None:
+    def note_load(self) -> None:
+        """Note that the load goes on: ``loaded`` takes the rounds that ended until now.
+
+        The first call begins to ask, unless an error ended the asking.
+        """
+        while not self._rounds.empty():
+            _add_round(self.loaded, self._rounds.get())
+        if self._thread is None and not self.error:
             self._thread = Thread(target=self._go_on, daemon=True)
             self._thread.start()
 
-    def end(self) -> Times:
-        """Stop after the round under way; return the times since ``begin``."""
+    def end(self) -> None:
+        """Break off the round under way, which is not under load alone."""
         self._stop.set()
+        self._programs.end()
         if self._thread is not None:
-            self._thread.join(2 * ROUND_S)
-        return self._loaded
+            self._thread.join(_END_S)
 
     def _go_on(self) -> None:
-        while not self._stop.is_set():
-            self._ask_all(self._loaded)
-            self._stop.wait(PAUSE_S)
+        with self._keeping_error():
+            while not self._stop.is_set():
+                self._rounds.put(self._ask_all())
+                self._stop.wait(PAUSE_S)
 
-    def _ask_all(self, times: Times) -> None:
+    @contextmanager
+    def _keeping_error(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # the verdict names it, whatever it is
+            if not self._stop.is_set():
+                self.error = f"{type(error).__name__}: {error}"
+
+    def _ask_all(self) -> Times:
+        times: Times = {}
         with ThreadPoolExecutor(min(MOST_AT_ONCE, max(1, len(self._hosts)))) as pool:
             for answers in pool.map(self._ask, self._hosts):
-                for question, took_s in answers.items():
-                    times.setdefault(question, []).append(took_s)
+                _add_round(times, {question: [took_s] for question, took_s in answers.items()})
+        return times
 
     def _ask(self, host: Host) -> dict[Question, float | None]:
         interface, *peers = self._words.get(host.node, ("lo",))
         argv = host.through(("sh", "-c", _script(), "answers", interface, self._class, *peers))
         began_s = time.monotonic()
-        done = run(argv, timeout_s=ROUND_S)
+        done = run(argv, timeout_s=ROUND_S, group=self._programs)
         took_s = time.monotonic() - began_s
         answers = parse_round(host.node, done.stdout, self._names)
         waited_s = sum(line_s for line_s in _spent(done.stdout))
@@ -173,12 +213,17 @@ class Asker:
         return answers
 
 
+def _add_round(times: Times, answered: Times) -> None:
+    for question, took_s in answered.items():
+        times.setdefault(question, []).extend(took_s)
+
+
 def _spent(text: str) -> Iterable[float]:
     """Yield the seconds that the questions of a round took, answered or not."""
     for line in text.splitlines():
         words = line.split()
-        if len(words) >= 5 and words[0] == "answer" and words[4].isdecimal():
-            yield int(words[4]) * 1e-9
+        if len(words) >= 5 and words[0] == "answer":
+            yield (_count_of(words[4], _TIME_DIGITS) or 0) * 1e-9
 
 
 def compare_phases(before: Times, loaded: Times) -> tuple[Answer, ...]:
@@ -200,30 +245,41 @@ def _summary(times: Sequence[float | None]) -> Asked:
 def judge_answer(answer: Answer) -> Outcome:
     """Return FAIL for missing answers, WARN for a single or slow one, SKIPPED if unjudged.
 
-    A question is not judged if it had no answer before the load, or was not asked under it.
+    A question that had no answer before the load is not judged. One that had, and none under it,
+    fails, also if its program could not be started any more.
     """
     before, loaded = answer.before, answer.loaded
-    if before.asked == before.missing or not loaded.asked:
+    if before.asked == before.missing:
         return Outcome.SKIPPED
+    if loaded.asked == loaded.missing:
+        return Outcome.FAIL
     if loaded.missing >= MISSING and loaded.missing >= MISSING_SHARE * loaded.asked:
         return Outcome.FAIL
     slow = loaded.median_s > max(SLOW_S, SLOW_FACTOR * before.median_s)
     return Outcome.WARN if loaded.missing or slow else Outcome.PASS
 
 
-def judge_answers(answers: Sequence[Answer]) -> tuple[Outcome, str]:
-    """Return the outcome of all answers and its reason.
+def judge_each(answers: Sequence[Answer]) -> dict[Answer, Outcome]:
+    """Return the outcome of each answer: SKIPPED if no round at all ended under the load."""
+    is_asked = any(answer.loaded.asked for answer in answers)
+    return {answer: judge_answer(answer) if is_asked else Outcome.SKIPPED for answer in answers}
+
+
+def judge_answers(answers: Sequence[Answer], error: str = "") -> tuple[Outcome, str]:
+    """Return the outcome of all answers and its reason; ``error`` ended the asking early.
 
     On a host where an empty program is slow or missing too, other missing answers are the host's:
-    INCONCLUSIVE.
+    INCONCLUSIVE. So are answers without one over the network or of a fabric's tool.
     """
-    outcomes = {answer: judge_answer(answer) for answer in answers}
+    outcomes = judge_each(answers)
     busy = {
         answer.node
         for answer, outcome in outcomes.items()
         if answer.kind == HOST and outcome in (Outcome.WARN, Outcome.FAIL)
     }
     for wanted in (Outcome.FAIL, Outcome.WARN):
+        if wanted is Outcome.WARN and error:
+            return Outcome.INCONCLUSIVE, f"an error ended the asking of the nodes early: {error}"
         bad = [answer for answer, outcome in outcomes.items() if outcome is wanted]
         network_bad = [a for a in bad if not busy & {a.node, a.peer}]
         if network_bad:
@@ -238,8 +294,17 @@ def judge_answers(answers: Sequence[Answer]) -> tuple[Outcome, str]:
             f"{answer.name} does not pass the load: it took {duration(answer.loaded.median_s)}, a"
             f" plain one {duration(usual.loaded.median_s)}; no queue on the way prefers it"
         )
-    if not any(outcome is Outcome.PASS for outcome in outcomes.values()):
-        return Outcome.INCONCLUSIVE, "no question had an answer before the load"
+    if not any(answer.loaded.asked for answer in answers):
+        return Outcome.INCONCLUSIVE, "no round of questions ended under the load: soak for longer"
+    fabric = [outcome for answer, outcome in outcomes.items() if answer.kind not in (HOST, ACCESS)]
+    if not fabric:
+        return Outcome.INCONCLUSIVE, (
+            "the nodes have no address to ask over the network, and no tool of a fabric"
+        )
+    if Outcome.PASS not in fabric:
+        return Outcome.INCONCLUSIVE, (
+            "no echo, connection or tool of a fabric had an answer before the load"
+        )
     return Outcome.PASS, "all answered under load"
 
 
@@ -267,6 +332,12 @@ def find_held_classes(answers: Sequence[Answer]) -> tuple[tuple[Answer, Answer],
 def describe(answer: Answer) -> str:
     """Return an answer's figures in one line."""
     before, loaded = answer.before, answer.loaded
+    if not loaded.asked:
+        return (
+            f"under load {answer.name} could not be asked any more; before it"
+            f" {before.asked - before.missing} of {before.asked} came, in"
+            f" {duration(before.median_s)}"
+        )
     if loaded.missing:
         return (
             f"under load {answer.name} had no answer {loaded.missing} of {loaded.asked} times;"

@@ -3,7 +3,8 @@
 # none), then the peers' addresses. One line for each answer:
 #   answer KIND PEER EXIT NANOSECONDS [MILLISECONDS]
 # The nanoseconds hold the start of the program; the milliseconds are ping's own.
-# EXIT is 0 for an answer, 124 for none within the limit, 126 or 127 if it cannot be asked.
+# EXIT is 0 for an answer, 126 or 127 if it cannot be asked; any other is a missing answer, 124 one
+# that did not come within the limit.
 # A closed port answers as well as an open one: the kernel refuses the connection.
 export LC_ALL=C
 interface=$1
@@ -22,8 +23,8 @@ echo_to() {
   began=$(now)
   said=$(timeout 3 ping -n -c 1 -W 2 -I "$interface" "$@" "$peer" 2>&1)
   code=$?
-  # iputils: 1 is no reply, 2 any other error, such as a missing right
-  case $code in 1) code=124 ;; 2) code=126 ;; esac
+  # iputils: 1 is no reply; 2 is any other error: a missing right, or a network that is gone
+  [ "$code" = 1 ] && code=124
   report "$kind" "$peer" "$code" "$began" \
     "$(echo "$said" | sed -n 's/.* time=\([0-9.]*\) ms.*/\1/p' | head -n 1)"
 }

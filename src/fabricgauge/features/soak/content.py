@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.features.soak.answers import Asked, find_held_classes, judge_answer
+from fabricgauge.features.soak.answers import Asked, find_held_classes, judge_each
 from fabricgauge.features.soak.soaking import Soaked, describe_dip, describe_stuck, judge
 from fabricgauge.features.soak.watching import Dip, Direction
 from fabricgauge.model.verdict import Outcome
@@ -36,10 +36,12 @@ HOW = (
 HOW_ANSWERS = (
     "Each round asks every node for one echo and one connection to its neighbour over the loaded"
     " network, and for its fabric's tools; an empty program shows how busy the host is, the way to"
-    " the node is that of the launcher. FAIL: two answers and a fifth of them were missing under"
-    " load. WARN: one was missing, the median took more than 0.1 s and five times as long, or an"
-    " echo in a traffic class waited like plain ones that the load slowed five times. What"
-    " did not answer before the load is not judged."
+    " the node is that of the launcher. FAIL: two answers and a fifth of them, or all, were missing"
+    " under load. WARN: one was missing, the median took more than 0.1 s and five times as long, or"
+    " an echo in a traffic class waited like plain ones that the load slowed five times. What did"
+    " not answer before the load is not judged. A round that was under way as the load ended does"
+    " not count. INCONCLUSIVE: neither the network nor a fabric's tool gave an answer to judge, or"
+    " an error ended the asking."
 )
 
 
@@ -86,8 +88,8 @@ def _answers(soaked: Soaked) -> doc.Section:
     """Show what management asked of the nodes, the worst first."""
     held = {answer for answer, _ in find_held_classes(soaked.answers)}
     judged = [
-        (Outcome.WARN if answer in held else judge_answer(answer), answer)
-        for answer in soaked.answers
+        (Outcome.WARN if answer in held else outcome, answer)
+        for answer, outcome in judge_each(soaked.answers).items()
     ]
     judged.sort(key=lambda pair: (_RANK.index(pair[0]), -pair[1].loaded.median_s))
     rows = tuple(

@@ -1,7 +1,7 @@
 """Start the soak's program on all nodes, watch it, name dips as they happen, store the result."""
 
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import msgspec
@@ -77,7 +77,8 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     """soak.json: the pace, what was seen in each direction, and what is stuck or was.
 
     ``crossings`` are the nodes' counters; ``ceiling_bytes_per_s`` is 0 if the rate is unknown.
-    ``answers`` are those of the management path, empty if it was not asked.
+    ``answers`` are those of the management path, empty if it was not asked; ``asking_error`` ended
+    the asking early.
     """
 
     network: str
@@ -94,6 +95,7 @@ class Soaked(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-s
     crossings: tuple[Crossing, ...] = ()
     ceiling_bytes_per_s: float = 0.0
     answers: tuple[Answer, ...] = ()
+    asking_error: str = ""
     version: str = VERSION
 
     @property
@@ -145,7 +147,10 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
     is_noisy = stopped_s > STOPPED_SHARE * soaked.soaked_s
     if fault := _find_fault(soaked, is_noisy):
         return Outcome.FAIL, fault
-    answered, answer_reason = judge_answers(soaked.answers) if soaked.answers else (_NOT_ASKED, "")
+    is_asked = bool(soaked.answers or soaked.asking_error)
+    answered, answer_reason = (
+        judge_answers(soaked.answers, soaked.asking_error) if is_asked else (_NOT_ASKED, "")
+    )
     if answered is Outcome.FAIL:
         return answered, answer_reason
     if soaked.soaked_s <= 0 or not any(direction.messages for direction in soaked.directions):
@@ -178,9 +183,9 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
         return Outcome.WARN, describe_stuck(soaked.stuck[0])
     if rate is Outcome.WARN:
         return rate, rate_reason
-    if answered is not Outcome.PASS and soaked.answers:
+    if answered is not Outcome.PASS and is_asked:
         return answered, answer_reason
-    heard = f"; {answer_reason}" if soaked.answers else ""
+    heard = f"; {answer_reason}" if is_asked else ""
     return Outcome.PASS, f"no dip in {duration(soaked.soaked_s)}{heard}"
 
 
@@ -270,15 +275,27 @@ def soak(
     with nullcontext(engine.path) if is_here else required_on_nodes(engine.path, hosts) as path:
         placed = msgspec.structs.replace(engine, path=path)
         if asker is None:
-            return _watch(context, launch, network, pace, placed, seconds, None)
+            soaked, interrupted = _watch(context, launch, network, pace, placed, seconds, None)
+            return _keep(context.directory, soaked), interrupted
         context.progress.stage(f"asking {len(hosts)} nodes before the load")
         before = asker.ask(ROUNDS_BEFORE)
         try:
             soaked, interrupted = _watch(context, launch, network, pace, placed, seconds, asker)
+            answered = compare_phases(before, asker.loaded)
+            soaked = msgspec.structs.replace(soaked, answers=answered, asking_error=asker.error)
+            return _keep(context.directory, soaked), interrupted
         finally:
-            loaded = asker.end()
-    answered = compare_phases(before, loaded)
-    return msgspec.structs.replace(soaked, answers=answered), interrupted
+            asker.end()
+
+
+def _keep(directory: RunDirectory, soaked: Soaked) -> Soaked:
+    """Store a result before anything waits for nodes, where a second Ctrl-C would lose it.
+
+    ``store`` writes it again, and reports a disk that is full.
+    """
+    with suppress(StoreError):
+        directory.write(SOAKED, soaked)
+    return soaked
 
 
 def _watch(
@@ -305,7 +322,7 @@ def _watch(
             if (record := parse_record(line)) is not None:
                 watcher.take(record)
                 if asker is not None:
-                    asker.begin()
+                    asker.note_load()
                 if watcher.soaked_s > seconds + END_S:
                     break
     except KeyboardInterrupt as error:
