@@ -244,7 +244,7 @@ def test_a_second_interrupt_keeps_the_measured_soak(
     soaked = make_soaked(interrupted=True, soaked_s=20.0)
     launch = PlannedLaunch(1, "net1", None, ("c1", "c2"), ())
     nothing: Any = None
-    engine = Engine(tmp_path, nothing, "", "", "")
+    engine = Engine(tmp_path, nothing, "", (), "")
     replaced = {"Asker": Interrupted, "_choose_launch": lambda _: launch,
                 "soak_program": lambda _: engine, "_watch": lambda *_: (soaked, True)}  # fmt: skip
     for name, value in replaced.items():
