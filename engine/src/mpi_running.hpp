@@ -1,6 +1,7 @@
 // A launch over MPI from its start to its end, whatever carries the data.
 #pragma once
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -31,7 +32,8 @@ void run_cases(Transport& transport, const std::vector<Case>& cases, const Optio
     const StoppingOptions& stop = options.stopping;
     const LaunchSettings settings{{stop.relative_half_width, stop.confidence, stop.iterations,
                                    clock.overhead_s, options.check_data, can_check_first(options),
-                                   Host::read_waits},
+                                   Host::read_waits,
+                                   std::min(longest_extension_s, options.grace_s / 2.0)},
                                   clock, options.buffers, {options.memory, device}, options.grace_s, interface};
     const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
     Launch<Transport, Host>(transport, output.get(), settings).run(cases);

@@ -34,6 +34,14 @@ void Recorder::settle() {
     keep_waiting();
 }
 
+void Recorder::discard_all() {
+    drop_leading(blocks_waiting());
+    warmup_samples_ += samples();
+    histogram_ = {};
+    blocks_ = {};
+    settled_ = false;
+}
+
 std::vector<double> Recorder::settled_medians_ps() const {
     if (settled_) return blocks_.medians_ps();
     const std::size_t leading = leading_warmup(waiting_medians_);

@@ -1,6 +1,7 @@
 #include "fabricgauge/measuring.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -34,7 +35,7 @@ Both measure(Wire& wire, const Case& measured, const Precision& precision,
         loopback::Transport transport(wire, 1);
         std::byte* const window = is_one_sided(measured.pattern) ? wire.window.data() : nullptr;
         Messages messages(measured, precision.check_data, window, buffers);
-        both.target = measure_as_target(transport, messages, measured);
+        both.target = measure_as_target(transport, messages, measured, no_waits);
     });
     loopback::Transport transport(wire, 0);
     Messages messages(measured, precision.check_data, nullptr, buffers);
@@ -42,6 +43,25 @@ Both measure(Wire& wire, const Case& measured, const Precision& precision,
         measure_as_origin(transport, loopback::WireClock{wire}, messages, measured, precision);
     target.join();
     return both;
+}
+
+// What the ranks of measure_waiting waited so far.
+std::atomic<std::int64_t> turns{0}, waited_ns{0};
+
+// Each message waits 14 ms for a processor for that long, then none does.
+Both measure_waiting(Wire& wire, double budget_s, double waiting_s, std::int64_t iterations = 0,
+                     std::int64_t bytes = 8) {
+    wire.cost_ns = [&wire, waiting_s](std::int64_t) -> std::int64_t {
+        if (static_cast<double>(wire.now_ns) * 1e-9 >= waiting_s) return 5000;
+        turns += 1;
+        waited_ns += 14'000'000;
+        return 14'000'000;
+    };
+    Precision precision = usual;
+    precision.iterations = iterations;
+    precision.read_waits = [] { return Waits{turns, waited_ns}; };
+    precision.extension_s = longest_extension_s;
+    return measure(wire, with(Pattern::latency, bytes, 1, budget_s), precision);
 }
 
 constexpr Pattern one_sided[] = {Pattern::put_latency, Pattern::put_bandwidth,
@@ -181,6 +201,58 @@ int main() {
         const Both sound = measure(wire, with(Pattern::latency, 8, 1, 1.0), waiting);
         check::expect(sound.origin.stop == Stop::interval);
         check::expect(!sound.origin.waiting);
+    });
+    check::test("ranks that wait beyond the budget are waited for, then measured for a budget", [] {
+        for (const double waiting_s : {0.35, 1.1}) {
+            Wire wire;
+            const Both both = measure_waiting(wire, 0.3, waiting_s);
+            check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 5e-6, 1e-15);
+            check::expect(!both.origin.waiting);
+            check::expect(both.origin.recorder.samples() > 1000);
+            check::expect(both.origin.wall_s < 1.5);
+            check::expect_equal(both.origin.payload_bytes, wire.payload_bytes[0].load());
+            check::expect_equal(both.target.payload_bytes, wire.payload_bytes[1].load());
+        }
+    });
+    check::test("so is a first sample that waited for all of the budget", [] {
+        Wire wire;
+        const Both both = measure_waiting(wire, 0.02, 0.05);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 5e-6, 1e-15);
+        check::expect(!both.origin.waiting);
+    });
+    check::test("ranks that wait for ever end within five budgets, with samples and marked", [] {
+        for (const double budget_s : {0.02, 0.3, 2.0}) {
+            Wire wire;
+            const Both both = measure_waiting(wire, budget_s, 1e9);
+            check::expect(both.origin.stop == Stop::budget);
+            check::expect(both.origin.waiting);
+            check::expect(both.origin.recorder.samples() > 0);
+            check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 14e-3, 1e-6);
+            check::expect(both.origin.wall_s > budget_s);
+            check::expect(both.origin.wall_s <= longest_with_waits_s(budget_s, longest_extension_s) + 0.03);
+        }
+    });
+    check::test("waits that settled are discarded, too", [] {
+        Wire wire;
+        const Both both = measure_waiting(wire, 2.0, 2.5);
+        check::expect_near(times_of(both.origin.recorder, 0.95).median_s, 5e-6, 1e-15);
+        check::expect(both.origin.recorder.warmup_samples() > 50);
+        check::expect(times_of(both.origin.recorder, 0.95).maximum_s < 1e-3);
+    });
+    check::test("neither a slow network nor a number of iterations is waited for", [] {
+        Wire slow;
+        slow.cost_ns = [](std::int64_t) { return 14'000'000; };
+        Precision known = usual;
+        known.read_waits = no_waits;
+        known.extension_s = longest_extension_s;
+        const Both both = measure(slow, with(Pattern::latency, 8, 1, 0.3), known);
+        check::expect(both.origin.stop == Stop::budget);
+        check::expect(!both.origin.waiting);
+        check::expect(both.origin.wall_s <= 0.3);
+        Wire counted;
+        check::expect(measure_waiting(counted, 0.3, 1e9, 1000).origin.wall_s <= 0.3);
+        Wire large;
+        check::expect(measure_waiting(large, 0.3, 1e9, 0, 65536).origin.wall_s <= 0.3);
     });
     check::test("noise that stays wide ends with the budget, and not past it", [] {
         Wire wire;

@@ -31,12 +31,13 @@ OriginResult measure_as_origin(Transport& transport, const Clock& clock, Message
 }
 
 template <typename Transport>
-TargetResult measure_as_target(Transport& transport, Messages& messages, const Case& measured) {
+TargetResult measure_as_target(Transport& transport, Messages& messages, const Case& measured,
+                               ReadWaits read_waits = waits_of_this_thread) {
     TargetResult result;
     with_pair_pattern(measured, transport, messages, measured.origin, [&](const auto& running) {
         using Running = std::decay_t<decltype(running)>;
         running.open_as_target();
-        TargetPart<Transport, Running>(running, messages, measured).run(result);
+        TargetPart<Transport, Running>(running, messages, measured, read_waits).run(result);
         running.close();
     });
     return result;

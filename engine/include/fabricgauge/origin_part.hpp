@@ -25,6 +25,7 @@ struct Precision {
     bool check_data;
     bool check_first = false;       // compares the data of the first sample alone
     ReadWaits read_waits = nullptr;  // null where waits for a processor are not known
+    double extension_s = 0.0;        // see longest_with_waits_s
 };
 
 // The origin's result. payload_bytes is all that this rank sent, with control messages. `waiting`:
@@ -78,10 +79,13 @@ private:
 
     // Duration of one operation, from a first try and, where that was short, from a few more.
     double find_batch(OriginResult& result) {
+        const Waits before = ask_waits(result);
         double operation_s = round(result, 1, 1, false, precision_.check_first);
         if (operation_s >= shortest_first_sample_s || 2.0 * operation_s > measured_.budget_s) {
             keep(result, 1, 1, precision_.check_first ? 1 : kept_channels());
-            if (budget_.reached(elapsed_s(), operation_s)) result.stop = Stop::budget;
+            if (budget_.reached(elapsed_s(), operation_s) &&
+                !waits_out(result, before, operation_s))
+                result.stop = Stop::budget;
             if (iterations_.reached(1)) result.stop = Stop::iterations;
             return operation_s;
         }
@@ -112,6 +116,7 @@ private:
         bool disturbed = sample_s >= shortest_first_sample_s;
         Waits waits = ask_waits(result);
         while (result.stop == Stop::none) {
+            const Waits before = waiting_out_ ? ask_waits(result) : waits;
             const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
             const std::int64_t length =
                 std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
@@ -127,16 +132,18 @@ private:
             sample_s = round_s / static_cast<double>(samples);
             // A rank that waited for a processor during the probes made all that follows from them.
             // Without time for another block the samples are kept: a case never ends with none.
-            const bool is_spent = budget_.reached(elapsed_s(), round_s);
+            bool is_spent = budget_.reached(elapsed_s(), round_s);
+            const bool undisturbed =
+                waiting_out_ && !waits_made_median(ask_waits(result) - before, samples, round_s);
             const double quickest_s = quickest_operation_s(samples);
             disturbed = sample_s > disturbed_factor * std::min(quickest_s, operation_s) *
                                        static_cast<double>(result.batch);
-            if (!recorder.settled() && !is_spent && quickest_s < operation_s) {
-                operation_s = quickest_s;
+            if (undisturbed || (!recorder.settled() && !is_spent && quickest_s < operation_s)) {
+                operation_s = std::min(operation_s, quickest_s);
                 const std::int64_t batch = batch_of(operation_s);
                 const std::int64_t longer = block_of(operation_s, batch);
-                if (batch >= 2 * result.batch || longer >= 2 * block) {
-                    recorder.discard_waiting();
+                if (undisturbed || batch >= 2 * result.batch || longer >= 2 * block) {
+                    recorder.discard_all();
                     result.batch = batch;
                     block = longer;
                     measured_s = 0.0;
@@ -144,14 +151,18 @@ private:
                     waits = ask_waits(result);
                 }
             }
+            if (undisturbed) {
+                is_spent = waiting_out_ = false;
+                budget_ = BudgetRule(elapsed_s() + measured_.budget_s);
+            }
             // All further samples are kept, so that a case that never settles has samples.
-            if (elapsed_s() > measured_.budget_s / 2.0 &&
+            if (!undisturbed && elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
             if (iterations_.reached(recorder.samples() + recorder.samples_waiting())) {
                 result.stop = Stop::iterations;
             } else if (is_spent) {
-                result.stop = Stop::budget;
+                if (!waits_out(result, waits, measured_s)) result.stop = Stop::budget;
             } else if (!iterations_.limits() && interval_.due(measured_s) &&
                        interval_.narrow(recorder.settled_medians_ps()) &&
                        !waited(result, waits, measured_s)) {
@@ -174,6 +185,17 @@ private:
         if (measured_.message_bytes > longest_of_fewest_bytes) return false;
         return waits_made_median(ask_waits(result) - before,
                                  recorder.samples() + recorder.samples_waiting(), measured_s);
+    }
+
+    // Asked at the end of the budget: return true to go on until samples come that waits did not
+    // make, or until their measuring would end past the longest time.
+    bool waits_out(OriginResult& result, const Waits& before, double measured_s) {
+        const double latest_s =
+            longest_with_waits_s(measured_.budget_s, precision_.extension_s) - measured_.budget_s;
+        if (iterations_.limits() || elapsed_s() >= latest_s || !waited(result, before, measured_s))
+            return false;
+        budget_ = BudgetRule(latest_s);
+        return waiting_out_ = true;
     }
 
     // Waits of both ranks.
@@ -302,6 +324,7 @@ private:
     IterationsRule iterations_;
     std::uint64_t checked_ = 0;
     std::int64_t began_ns_ = 0;
+    bool waiting_out_ = false;  // past the budget, all samples so far are waits
 };
 
 }  // namespace fabricgauge

@@ -25,8 +25,8 @@ public:
     // count is 1 to the longest block.
     void add_block(const std::int64_t* samples_ps, std::size_t count);
     void discard(std::int64_t samples) noexcept { warmup_samples_ += samples; }
-    // Treat all waiting blocks as warm-up.
-    void discard_waiting() { drop_leading(blocks_waiting()); }
+    // Treat all samples so far as warm-up, and begin anew.
+    void discard_all();
     // Drop the warm-up among the waiting blocks, keep the others and all that follow.
     void settle();
 

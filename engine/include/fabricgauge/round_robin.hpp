@@ -41,7 +41,9 @@ public:
         : transport_(transport), clock_(clock), common_(common), measured_(pair_case(measured)),
           whole_(measured), precision_(precision), communicator_(communicator), progress_(progress),
           messages_(measured_, precision.check_data, nullptr, buffers),
-          one_way_(transport, clock, common, messages_.slots(), measured.message_bytes) {}
+          one_way_(transport, clock, common, messages_.slots(), measured.message_bytes) {
+        precision_.extension_s = 0.0;  // the other pairs of a round wait for this one
+    }
 
     void run(TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
@@ -147,7 +149,7 @@ private:
     SynchronisedClock<Transport, Clock>& common_;
     Case measured_;  // that of the pair at hand
     const Case& whole_;
-    const Precision& precision_;
+    Precision precision_;
     const Communicator& communicator_;
     Progress& progress_;
     Messages messages_;

@@ -1,6 +1,7 @@
 // When a case has enough samples: three rules, asked between blocks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -42,6 +43,14 @@ public:
 private:
     double budget_s_;
 };
+
+// A case of two ranks and short messages whose samples are waits for a processor does not end with
+// its budget: it goes on until other samples come, and measures for the budget's time again. All
+// that ends within five budgets, and within `extension_s` beyond the first.
+constexpr double longest_extension_s = 3.0;
+inline double longest_with_waits_s(double budget_s, double extension_s) noexcept {
+    return budget_s + std::min(4.0 * budget_s, extension_s);
+}
 
 // A given number of samples was taken; 0 means that any number is right.
 class IterationsRule {

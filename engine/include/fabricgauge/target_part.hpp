@@ -18,8 +18,9 @@ struct TargetResult {
 template <typename Transport, typename Running>
 class TargetPart {
 public:
-    TargetPart(const Running& running, Messages& messages, const Case& measured)
-        : running_(running), messages_(messages), measured_(measured) {}
+    TargetPart(const Running& running, Messages& messages, const Case& measured,
+               ReadWaits read_waits = waits_of_this_thread)
+        : running_(running), messages_(messages), measured_(measured), read_waits_(read_waits) {}
 
     void run(TargetResult& result) {
         for (Round round = next(); round.samples != 0; round = next()) {
@@ -48,7 +49,7 @@ private:
     }
 
     void tell_waits(TargetResult& result) {
-        const Waits waits = waits_of_this_thread();
+        const Waits waits = read_waits_();
         running_.transport.send_control(&waits, sizeof waits, running_.peer);
         result.payload_bytes += static_cast<std::int64_t>(sizeof waits);
     }
@@ -81,6 +82,7 @@ private:
     const Running& running_;
     Messages& messages_;
     const Case& measured_;
+    ReadWaits read_waits_;
     std::uint64_t checked_ = 0;
     Mismatch mismatch_;
 };

@@ -7,7 +7,13 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.fabric import Network
-from fabricgauge.model.pattern import ROUND_ROBIN_PATTERNS, Epoch, Load, Pattern
+from fabricgauge.model.pattern import (
+    PAIR_PATTERNS,
+    ROUND_ROBIN_PATTERNS,
+    Epoch,
+    Load,
+    Pattern,
+)
 
 #: The end of a suite program's name if it sends from the second node to the first.
 BACK = " back"
@@ -26,6 +32,11 @@ def turns(pattern: Pattern, ranks: int, concurrent: int) -> int:
 
 #: The end of the name of a case that repeats a round of a round robin after all other cases.
 CLOSING = "/closing"
+
+#: Where all samples are waits for a processor, the engine goes on beyond a case's budget: with
+#: messages up to that size, and so long (``stopping.hpp``).
+LONGEST_WAITED_OUT_BYTES = 8192
+LONGEST_EXTENSION_S = 3.0
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -67,6 +78,13 @@ class Case(msgspec.Struct, frozen=True):
         if self.pattern not in ROUND_ROBIN_PATTERNS:
             return self.budget_s
         return (len(self.rounds) or rounds(self.ranks or ranks)) * self.round_s(ranks)
+
+    @property
+    def extension_s(self) -> float:
+        """The longest seconds beyond its budget if its ranks wait for a processor."""
+        if self.pattern in PAIR_PATTERNS and self.message_bytes <= LONGEST_WAITED_OUT_BYTES:
+            return min(4 * self.budget_s, LONGEST_EXTENSION_S)
+        return 0.0
 
 
 #: The planned cases, or a second measurement of suspects, pair by pair.
@@ -114,6 +132,11 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
     def longest_s(self) -> float:
         """The longest seconds that all its cases may take."""
         return sum(case.longest_s(len(self.nodes)) for case in self.cases)
+
+    @property
+    def extension_s(self) -> float:
+        """The longest seconds beyond that if ranks wait for a processor in each case."""
+        return sum(case.extension_s for case in self.cases)
 
 
 def renumber(launches: Iterable[PlannedLaunch], after: int = 0) -> tuple[PlannedLaunch, ...]:

@@ -11,6 +11,7 @@ from fabricgauge.check.plan.pair_jobs import pair_plan
 from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import ClaimedAttempts, end_of_launch, find_attempts
 from fabricgauge.features.jobs.collect import collect_results
+from fabricgauge.features.jobs.job import limit_s
 from fabricgauge.features.jobs.slurm.job_state import JobState
 from fabricgauge.features.jobs.submit import MAX_LOOKS, wait_for_files
 from fabricgauge.judge.thresholds import DEFAULTS
@@ -19,7 +20,7 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
-from fabricgauge.model.plan import PlannedLaunch, Stopping
+from fabricgauge.model.plan import Case, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.topology import Topology
 from fabricgauge.nodes import process
@@ -44,6 +45,15 @@ def directory(tmp_path: Path) -> RunDirectory:
     write_batch(made, About("", (), {}), batch)
     append_job(made, BatchJob("7", "job-1", "", (), "quick", Stopping(0.01, 0.95), False))
     return made
+
+
+def test_a_launch_has_time_for_ranks_that_wait_for_a_processor_in_each_case() -> None:
+    def limit_of(message_bytes: int, count: int) -> int:
+        case = Case("a", "latency", message_bytes, 1, 0, 1, 0.5)
+        return limit_s(PlannedLaunch(1, None, None, ("n1", "n2"), (case,) * count))
+
+    assert limit_of(8, 100) - limit_of(8, 0) == 250
+    assert limit_of(65536, 100) - limit_of(65536, 0) == 75
 
 
 def attempt(directory: RunDirectory, **files: str) -> Path:

@@ -212,7 +212,8 @@ def plan_of(job: BatchJob, launches: tuple[PlannedLaunch, ...]) -> Plan:
 def limit_s(launch: PlannedLaunch) -> int:
     """Return the time limit of a launch, in seconds after its start."""
     start_s = START_S + START_PER_RANK_S * len(launch.nodes) + GRACE_S
-    return math.ceil(start_s + launch.longest_s * (1 + TIME_RESERVE))
+    measuring_s = launch.longest_s * (1 + TIME_RESERVE)
+    return math.ceil(start_s + max(measuring_s, launch.longest_s + launch.extension_s))
 
 
 def _minutes(starts: tuple[ScriptLaunch, ...]) -> int:
