@@ -162,7 +162,7 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
         UsageError: such an option was given.
     """
     if ctx.params["echo_class"] is not None and not ctx.params["answers"]:
-        raise UsageError("--echo-class needs --answers")
+        raise UsageError("--echo-class needs --answers beside --soak")
     if soaks and not ctx.params["campaign"]:
         reason = "{} has no effect on --soak, which sends its own messages at one pace"
         cli_options.refuse_without_effect(ctx, _WITH_SOAK, reason)
