@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.check.plan.design import make_design
 from fabricgauge.features.vary import varying
+from fabricgauge.features.vary.permuted import FEWEST_BLOCKS
 from fabricgauge.features.vary.varying import Column, from_figures, least_blocks
 from fabricgauge.model.varied import Factor
 
@@ -101,3 +102,27 @@ def test_nothing_measured_is_undecided(blocks: int) -> None:
     made = make_design(factors(2), blocks, seed=1)
     found = from_figures(made, (), np.zeros((2, blocks, 0)), tolerance=0.0)
     assert (found.finding, found.effects) == ("undecided", ())
+
+
+@pytest.mark.parametrize("blocks", [0, 2, FEWEST_BLOCKS - 1])
+def test_a_size_of_too_few_blocks_is_undecided_and_named(blocks: int) -> None:
+    """All blocks are equal at 8 B; few were measured at 1 KiB, and take five times as long."""
+    made, logs = make_design(factors(2), 10, seed=1), of_two(0.0, 0.001)
+    logs[1, :, 1] += np.log(5.0)
+    logs[1, blocks:, 1] = np.nan
+    found = from_figures(made, COLUMNS, logs, 0.0, ("a caution",))
+    assert found.finding == "undecided"
+    caution, named = found.notes
+    assert caution == "a caution"
+    assert f"1 KiB in {blocks} of 10 blocks" in named
+    assert "8 B" not in named
+
+
+def test_enough_blocks_settle_a_size_and_too_few_for_all_name_none() -> None:
+    made, logs = make_design(factors(2), 10, seed=1), of_two(0.0, 0.001)
+    logs[1, FEWEST_BLOCKS:, 1] = np.nan
+    found = from_figures(made, COLUMNS, logs, 0.0)
+    assert (found.finding, found.notes) == ("no difference", ())
+    made, logs = make_design(factors(2), 3, seed=1), of_two(0.0, 0.001, blocks=3)
+    found = from_figures(made, COLUMNS, logs, 0.0)
+    assert (found.finding, found.notes) == ("undecided", ())

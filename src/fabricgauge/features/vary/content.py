@@ -132,15 +132,15 @@ def _levels(varied: Varied) -> doc.Section:
 def _metrics(varied: Varied) -> doc.Section:
     """Show every figure of each level against the first one in one plot, with mean and range."""
     blocks: list[doc.Block] = []
-    by_level = group_by(varied.effects, lambda effect: (effect.level, effect.base))
-    for (level, base), effects in by_level.items():
+    by_level = group_by(varied.effects, lambda effect: (effect.factor, effect.level, effect.base))
+    for (factor, level, base), effects in by_level.items():
         metrics = [
             metric(
                 effect.title, part.message_bytes, effect.quantity, part.change, part.low, part.high
             )
             for effect in effects for part in effect.sizes if math.isfinite(part.change)
         ]  # fmt: skip
-        blocks += metric_blocks(metrics, base, level)
+        blocks += metric_blocks(metrics, f"{factor} {base}", f"{factor} {level}")
     on = doc.ALL if len({effect.title for effect in varied.effects}) > 1 else doc.PAGE
     return doc.Section("metrics", "All metrics", tuple(blocks), nav="All metrics", on=on)
 
@@ -151,8 +151,10 @@ def _effects(varied: Varied) -> doc.Section:
         for name, change in varied.ranking
     )
     ranked = (doc.Paragraph(f"{RANKED}: {ranking}."),) if len(varied.ranking) > 1 else ()
+    # Levels of two factors may have one name.
+    on = doc.ALL if len(varied.ranking) > 1 else doc.PAGE
     columns = (
-        *doc.heads("curve"), *doc.heads("factor", on=doc.PAGE), *doc.heads("level", "against"),
+        *doc.heads("curve"), *doc.heads("factor", on=on), *doc.heads("level", "against"),
         *doc.heads(">mean over sizes", ">interval", ">least … largest", ">chance"),
         *doc.heads("crossover", on=doc.PAGE),
     )  # fmt: skip

@@ -26,6 +26,8 @@ from fabricgauge.model.varied import (
 )
 from fabricgauge.model.varied import Column as Column
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.figures import size
+from fabricgauge.model.words.sentences import counted, listed
 
 #: Chance of error of a whole comparison, shared among its factors: a stack compared with itself
 #: differs in 2 % of comparisons.
@@ -110,7 +112,7 @@ def from_figures(
         finding=finding,
         effects=effects,
         ranking=_ranking(design, effects),
-        notes=tuple(notes),
+        notes=(*notes, *_note_unsettled_sizes(effects)),
         layers=ledger,
     )
 
@@ -310,7 +312,28 @@ def _is_small(curve: CurveEffect, tolerance: float) -> bool:
     elif tolerance:
         low = max(low, -tolerance)
     within = low <= curve.whole.low and curve.whole.high <= high
-    return within and all(math.isfinite(effect.change) for effect in curve.sizes)
+    return within and all(_has_interval(effect) for effect in curve.sizes)
+
+
+def _has_interval(effect: Effect) -> bool:
+    """Check that an effect has an interval: of too few blocks it has a mean alone."""
+    return math.isfinite(effect.low) and math.isfinite(effect.high)
+
+
+def _note_unsettled_sizes(effects: Sequence[CurveEffect]) -> Iterator[str]:
+    """Yield the sizes without an interval of curves that have one as a whole."""
+    for curve in effects:
+        sizes = [effect for effect in curve.sizes if not _has_interval(effect)]
+        if not sizes or not _has_interval(curve.whole):
+            continue
+        names = listed([
+            f"{size(effect.message_bytes or 0)} in {effect.blocks}" for effect in sizes
+        ])  # fmt: skip
+        yield (
+            f"{curve.factor} {curve.level} against {curve.base}, {curve.title}:"
+            f" {counted(len(sizes), 'size is', 'sizes are')} undecided, both levels measured"
+            f" {names} of {curve.whole.blocks} blocks; an interval needs {FEWEST_BLOCKS}"
+        )
 
 
 def _ranking(design: Design, effects: Sequence[CurveEffect]) -> tuple[tuple[str, float], ...]:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from itertools import chain
 from math import nan
 
 import msgspec
@@ -13,6 +14,7 @@ from fabricgauge.features.vary.content import KIND, describe_effect
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Layer, Varied
 from fabricgauge.model.words.figures import signed
+from fabricgauge.report import document as doc
 from fabricgauge.report.content.changes import plot_sweeps
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
@@ -200,3 +202,25 @@ def test_what_small_messages_get_is_seen_beside_what_large_ones_get() -> None:
     assert left < 3.0 < right
     assert adds.span
     assert adds.span[1] == -adds.span[0] == pytest.approx(1.1 * 27.5)
+
+
+def test_two_factors_with_levels_of_one_name_have_plots_of_their_own() -> None:
+    """A doubles every time, B changes nothing: their means are not mixed."""
+    sizes = {factor: tuple(effect(1 << place, share) for place in range(8))
+             for factor, share in (("env:A", 1.0), ("env:B", 0.0))}  # fmt: skip
+    effects = tuple(
+        msgspec.structs.replace(CURVE, factor=factor, level="1", base="0", sizes=of_factor)
+        for factor, of_factor in sizes.items()
+    )
+    report = KIND.document(varied(effects=effects), Setting())
+    section = next(section for section in report.sections if section.ident == "metrics")
+    tables = [block for block in section.blocks if isinstance(block, doc.Table)]
+    assert [table.rows[-1][1:3] for table in tables] == [("8", "−100 %"), ("8", "0 %")]
+    plots = [block for block in section.blocks if isinstance(block, doc.Plots)]
+    titles = [plot.picture.title for plot in chain.from_iterable(each.plots for each in plots)]
+    assert ["env:A" in title for title in titles] == [True, False]
+    assert ["env:B" in title for title in titles] == [False, True]
+    ranking = (("env:A", 1.0), ("env:B", 0.0))
+    page = FORMATS["terminal"](varied(effects=effects, ranking=ranking), Setting(width=160))
+    rows = page.partition("Effects")[2].partition("all sizes")[0].splitlines()
+    assert [sum(factor in row and "…" in row for row in rows) for factor in sizes] == [1, 1]
