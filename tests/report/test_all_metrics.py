@@ -9,7 +9,13 @@ import pytest
 
 from fabricgauge.compare.sides import compare_operands, find_side
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.changes import FEWEST_METRICS, Metric, metric, metric_blocks
+from fabricgauge.report.content.changes import (
+    FEWEST_METRICS,
+    MOST_TICKS,
+    Metric,
+    metric,
+    metric_blocks,
+)
 from fabricgauge.report.content.comparison import _describe_curve, document
 from fabricgauge.report.interface import Setting
 from fabricgauge.report.picture import Picture
@@ -81,3 +87,16 @@ def test_two_suites_of_one_machine_have_one_plot_of_all_their_figures() -> None:
     assert isinstance(table, doc.Table)
     assert [row[0] for row in table.rows] == ["latency", "bandwidth", "all"]
     assert all(row[2:] == ("0 %", "0 %", "0 % to 0 %") for row in table.rows)
+
+
+@pytest.mark.parametrize("number", [8, 13, 14, 69, 70, 3_499, 13_999, 14_000, 40_000])
+def test_any_number_of_figures_has_a_plot_with_few_ticks(number: int) -> None:
+    plots, table, _ = metric_blocks(metrics(0.01)[:1] * number, "gcc", "icc")
+    assert isinstance(plots, doc.Plots)
+    assert isinstance(table, doc.Table)
+    picture = plots.plots[0].picture
+    assert isinstance(picture, Picture)
+    assert table.rows[-1][1] == f"{number:,}"
+    assert picture.ticks is not None
+    assert 2 < len(picture.ticks) <= MOST_TICKS
+    assert 0.5 * number < max(picture.ticks) <= number

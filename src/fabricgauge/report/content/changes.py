@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, count, islice
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -38,6 +38,8 @@ LONGEST_NAME = 48
 LONGEST_TITLE = 72
 #: Fewest figures of a plot of all of them.
 FEWEST_METRICS = 8
+#: Most numbers along the plot of all figures.
+MOST_TICKS = 14
 #: Fewest levels of a sweep; the plots over sizes show two levels.
 FEWEST_LEVELS = 3
 #: Most sizes with a line of their own.
@@ -244,7 +246,8 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
         if kind != "all":
             series.append(PlotCurve(label, [_metric_mark(*pair) for pair in of_kind]))
     farthest = max(abs(end) for each in metrics for end in (each.low, each.better, each.high))
-    step = next(step for step in (1, 5, 10, 25, 50, 100, 250, 1000) if len(metrics) < 14 * step)
+    steps = chain((1,), (digits * 10**power for power in count() for digits in (5, 10, 25)))
+    step = next(step for step in steps if len(metrics) < MOST_TICKS * step)
     ticks = {float(n): str(n) for n in range(step, len(metrics) + 1, step)} | {1.0: "1"}
     title = shortened(visible(f"All metrics: {b} against {a}"), LONGEST_TITLE)
     picture = _picture(
