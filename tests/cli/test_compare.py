@@ -92,3 +92,9 @@ def test_a_pair_of_unlike_curves_is_compared_when_it_is_asked_for() -> None:
     assert pair["summary"]["mean_ratio"] == pytest.approx(0.9378, abs=1e-4)
     done = fabricgauge("compare", *sides, "--pair", "ib_send_lat=osu_bw")
     assert (done.returncode, "ib_write_lat" in done.stderr) == (2, True)
+
+
+def test_a_second_pair_that_joins_nothing_is_a_usage_error() -> None:
+    same = ("--pair", "latency=latency")
+    done = fabricgauge("compare", PINGPONG, PINGPONG, *same, "--pair", "latency=pingpong")
+    assert (done.returncode, "latency=pingpong" in done.stderr) == (2, True)

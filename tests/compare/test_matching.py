@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tests.compare.simulated import bare, curve
 
 from fabricgauge.compare.matching import Unlike, as_times, match
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import SuiteCurve
 
@@ -138,8 +139,38 @@ def test_unlike_curves_meet_only_when_they_are_named() -> None:
     assert matched == []
 
 
-def test_unlike_curves_of_another_quantity_or_of_more_pairs_do_not_meet() -> None:
+def test_unlike_curves_of_another_quantity_or_of_more_pairs_are_refused() -> None:
     send = one("bandwidth", benchmark="ib_send_bw")
     names = [Unlike("ib_send_bw", "b")]
-    for other in (one(None, benchmark="b", quantity="time"), one(None, benchmark="b", pairs=2)):
-        assert match([send], [other], names)[0] == []
+    for other, said in (
+        (one(None, benchmark="b", quantity="time"), "b of B time"),
+        (one(None, benchmark="b", pairs=2), "b of B bandwidth of 2 pairs"),
+    ):
+        with pytest.raises(UsageError, match="--pair ib_send_bw=b .*" + said):
+            match([send], [other], names)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (Unlike("latency", "bandwidth"), "different quantities"),
+        (Unlike("l", "latency"), "an earlier --pair"),
+        (Unlike("none", "latency"), "A has no usable figure of 'none'"),
+    ],
+)
+def test_each_stated_pair_is_compared_or_refused(second: Unlike, said: str) -> None:
+    sides = [one("latency", benchmark="l", quantity="time"), one("bandwidth", benchmark="b")]
+    first = Unlike("latency", "latency")
+    assert len(match(sides, sides, [first, Unlike("b", "bandwidth")])[0]) == 2
+    for stated in ([first, second], [second, first]):
+        with pytest.raises(UsageError, match=f"{said}|an earlier --pair"):
+            match(sides, sides, stated)
+    with pytest.raises(UsageError, match=f"--pair {second.a}={second.b}.*{said}"):
+        match(sides, sides, [first, second])
+
+
+def test_a_stated_curve_that_broke_at_b_is_lost() -> None:
+    """B's curve has no figure: its absence is B's, not the user's."""
+    time = one("latency", benchmark="l", quantity="time")
+    matched, alone = match([time], [], [Unlike("l", "l")])
+    assert (matched, [entry.side for entry in alone]) == ([], ["A"])

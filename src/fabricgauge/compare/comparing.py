@@ -208,6 +208,9 @@ def compare(
     """Compare every curve of B with A's of its kind, or with A's of an ``unlike`` name.
 
     ``tolerance`` is a share of A, 0 to below 1. Repetitions of one benchmark are merged.
+
+    Raises:
+        UsageError: two ``unlike`` names have no curves to compare.
     """
     a_usable, a_unusable = _usable_curves("A", a_curves)
     b_usable, b_unusable = _usable_curves("B", b_curves)

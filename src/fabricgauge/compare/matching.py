@@ -11,9 +11,10 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.model.comparison import Side, Unmatched
+from fabricgauge.model.errors import UsageError
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
-from fabricgauge.model.words.sentences import counted
+from fabricgauge.model.words.sentences import counted, listed
 
 _REDUNDANT = "the same figures as its table's time, which is compared"
 
@@ -82,6 +83,9 @@ def match(
 
     Curves of ``unlike`` names are compared first, if they have one quantity and as many directions
     and pairs.
+
+    Raises:
+        UsageError: two ``unlike`` names have no curves to compare.
     """
     matched: Matched = []
     unmatched: list[Unmatched] = []
@@ -90,7 +94,11 @@ def match(
         named_a = [curve for curve in remaining_a if is_named(curve, names.a)]
         named_b = [curve for curve in remaining_b if is_named(curve, names.b)]
         a_by_measure, b_by_measure = group_by(named_a, _measure), group_by(named_b, _measure)
-        for measure in [value for value in a_by_measure if value in b_by_measure]:
+        common_measures = [value for value in a_by_measure if value in b_by_measure]
+        # B has no figure of that name: A's curves count as lost.
+        if not common_measures and any(is_named(curve, names.b) for curve in b):
+            raise UsageError(_describe_empty_pair(names, a, b))
+        for measure in common_measures:
             of_a, of_b = a_by_measure[measure], b_by_measure[measure]
             remaining_a, remaining_b = _remove(remaining_a, of_a), _remove(remaining_b, of_b)
             _split_by_traits(of_a, of_b, _TRAITS_OF_UNLIKE, matched, unmatched)
@@ -109,6 +117,32 @@ def match(
 
 def _measure(curve: SuiteCurve) -> tuple[str, int, int]:
     return curve.quantity, curve.directions, curve.pairs
+
+
+def _describe_empty_pair(names: Unlike, a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> str:
+    """Return why two names that the user compares have no curves to compare."""
+    option = f"--pair {names.a}={names.b}"
+    a_measures = dict.fromkeys(_measure(curve) for curve in a if is_named(curve, names.a))
+    b_measures = dict.fromkeys(_measure(curve) for curve in b if is_named(curve, names.b))
+    if not a_measures:
+        return f"{option}: A has no usable figure of {names.a!r}"
+    if a_measures.keys() & b_measures.keys():
+        return f"{option}: an earlier --pair compares these curves; compare each curve once"
+    a_words, b_words = (
+        listed([_describe_measure(*measure) for measure in measures])
+        for measures in (a_measures, b_measures)
+    )
+    return (
+        f"{option} joins different quantities: {names.a} of A has {a_words}, {names.b} of B"
+        f" {b_words}; name curves of one quantity"
+    )
+
+
+def _describe_measure(quantity: str, directions: int, pairs: int) -> str:
+    words = quantity.replace("_", " ")
+    if directions == pairs == 1:
+        return words
+    return f"{words} of {counted(pairs, 'pair')} in {counted(directions, 'direction')}"
 
 
 def kind(curve: SuiteCurve) -> Kind:

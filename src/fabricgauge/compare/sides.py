@@ -55,7 +55,7 @@ def compare_operands(
     ``unlike`` narrows them to curves of these names, compared although they differ.
 
     Raises:
-        UsageError: an operand names nothing, or no curve matches ``only`` or ``unlike``.
+        UsageError: an operand names nothing, or no curve matches ``only`` or a pair of ``unlike``.
         CannotRun: a file has more tables than are read.
         StoreError: a run cannot be read.
     """
