@@ -121,7 +121,17 @@ def test_the_last_figure_of_the_output_counts(figures: list[float]) -> None:
 
 def test_thousands_may_have_commas() -> None:
     assert find_metric(TOKENS, ["throughput: 12,345.5"]) == 12345.5
+    assert find_metric(TOKENS, ["throughput: 1,234,567.8"]) == 1234567.8
+    assert find_metric(TOKENS, ["throughput: 1,234"]) == 1234.0
     assert isinstance(find_metric(TOKENS, ["throughput: 0.0"]), Skipped)
+
+
+@pytest.mark.parametrize("figure", ["12,5", "0,125", "1.234,5", "1,2345", "1234,567", "1,23,456"])
+def test_another_comma_is_refused_with_the_text(figure: str) -> None:
+    found = find_metric(TOKENS, [f"throughput: {figure} tokens/s"])
+    assert isinstance(found, Skipped)
+    assert repr(figure) in found.reason
+    assert "1,234.5" in found.reason
 
 
 @pytest.mark.parametrize("text", ["tokens", "=([0-9]+)", "a=(b", "a=no group", "a=(x)(y)"])

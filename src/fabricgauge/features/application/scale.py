@@ -59,6 +59,9 @@ from fabricgauge.store.run_directory import RunDirectory
 FACTOR_NAMES = ("bind", f"{ENVIRONMENT}NAME")
 
 
+#: A number with commas between thousands; any other comma may be a decimal one.
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
+
 #: Start a program after its node has made the folder of records.
 _IN_FOLDER = 'umask 077; mkdir -p -- "$0"; exec "$@"'
 
@@ -111,18 +114,23 @@ def parse_metric(text: str) -> Metric:
 
 
 def find_metric(metric: Metric, lines: Iterable[str]) -> float | Skipped:
-    """Return the last figure that the output has; it is positive and finite."""
+    """Return the last figure that the output has; it is positive and finite.
+
+    Commas may separate thousands, as in 1,234,567.8; a number with another comma is refused.
+    """
     expression, figure = re.compile(metric.pattern), ""
     for line in lines:
         for match in expression.finditer(line):
             figure = match[1] or ""
     try:
-        value = float(figure.replace(",", ""))
+        value = float(figure.replace(",", "") if _THOUSANDS.fullmatch(figure) else figure)
     except ValueError:
         value = math.nan
     if 0.0 < value < math.inf:
         return value
-    why = f"the output has {figure!r}, no positive number," if figure else "the output has nothing"
+    why = "the output has nothing"
+    if figure:
+        why = f"the output has {figure!r}, no positive number such as 1234.5 or 1,234.5,"
     return Skipped(f"{why} for {metric.name} ({metric.pattern})")
 
 
