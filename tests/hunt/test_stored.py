@@ -74,6 +74,24 @@ def slow_first_block(case: Measurement) -> Measurement:
     return replace(case, block_medians_s=(3.0 * first_s, *other_s))
 
 
+def ended(status: str, code: int | None) -> Change:
+    return launches(
+        lambda launch: replace(
+            launch, ended=replace(launch.ended, status=status, exit_code=code, message="")
+        )
+    )
+
+
+def copied_counters(case: Measurement) -> Measurement:
+    first, *others = case.counters
+    copies = (replace(first, rank=node.rank, host=node.host) for node in others)
+    return replace(case, counters=(first, *copies))
+
+
+def lasting(factor: float) -> Change:
+    return cases(lambda case: replace(case, wall_s=factor * case.wall_s))
+
+
 DECEIVING: Mapping[str, Change] = {
     "a launch with both ranks on one node": launches(
         lambda launch: replace(launch, nodes=("c1", "c1"))
@@ -110,6 +128,19 @@ DECEIVING: Mapping[str, Change] = {
     "a twentieth of the segments lost": sockets(
         lambda socket: replace(socket, retransmitted_segments=int(0.05 * socket.segments))
     ),
+    "a launch that failed after its last case": ended("broken", 1),
+    "a launch that ran out of time after its last case": ended("timeout", 124),
+    "a launch that was silent after its last case": ended("silent", -9),
+    "a launch without a known end": ended("broken", None),
+    "one node's counters for both": cases(copied_counters),
+    "one node's counters for both under its own name": cases(
+        lambda case: replace(
+            case,
+            counters=tuple(replace(case.counters[0], rank=node.rank) for node in case.counters),
+        )
+    ),
+    "cases 50 times shorter than their samples": lasting(0.02),
+    "cases ten times longer than their launch": lasting(10.0),
     "no network": lambda run: replace(run, fabric=replace(run.fabric, networks=())),
 }
 
@@ -130,6 +161,9 @@ SOUND: Mapping[str, Change] = {
         lambda use: replace(use, quota_processors=2.0, throttled_s=0.0)
     ),
     "a slow first block of each stream": cases(slow_first_block),
+    "a shutdown that failed after all records": ended("ok", 1),
+    "an interrupt after the last case": ended("interrupted", None),
+    "a tenth more time between the samples": lasting(1.1),
 }
 
 

@@ -69,7 +69,7 @@ def launch(count: int, made: tuple[Round, ...], number: int = 1) -> Launch:
         for rank, node in enumerate(nodes)
     )
     cases = tuple(end_of_case(one, count) for one in made)
-    ended = Ended("ok", 0, "", ("mpiexec",), 30.0)
+    ended = Ended("ok", 0, "", ("mpiexec",), 120.0)
     return Launch(number, "net1", nodes, None, placements, cases, ended, rounds=made)
 
 

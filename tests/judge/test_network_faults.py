@@ -122,6 +122,28 @@ def test_completeness_does_not_say_that_cases_were_measured_which_were_left_out(
     assert "skipped: frames are lost" in verdict.summary
 
 
+def test_completeness_warns_of_a_launch_that_measured_all_and_ended_badly() -> None:
+    def outcome_of(*ends: str) -> tuple[Outcome, str]:
+        first, *others = planted.sound_launches()
+        attempts = [
+            msgspec.structs.replace(
+                first, ended=msgspec.structs.replace(first.ended, status=status, exit_code=124)
+            )
+            for status in ends
+        ]
+        plan = planted.plan_of((first, *others))
+        given = planted.verdicts(planted.run((*attempts, *others), plan=plan))
+        (verdict,) = planted.by_rule(given, "completeness")
+        return verdict.outcome, verdict.cause
+
+    for status in ("timeout", "broken", "silent", "unstored"):
+        outcome, cause = outcome_of(status)
+        assert outcome is Outcome.WARN
+        assert cause.startswith(f"launch 1 ended with {status} (exit status 124)")
+    for ends in (("ok",), ("interrupted",), ("timeout", "ok")):
+        assert outcome_of(*ends) == (Outcome.PASS, "")
+
+
 def test_completeness_says_that_records_are_gone_where_all_launches_ended_well() -> None:
     whole = planted.sound_launches()
     torn = msgspec.structs.replace(whole[-1], measurements=whole[-1].measurements[:3])

@@ -276,3 +276,29 @@ def test_placement_is_invalid_when_each_rank_sent_to_itself() -> None:
     )
     verdict = planted.the(planted.verdicts(planted.run(launches)), "placement", Outcome.INVALID)
     assert "is origin and target of" in verdict.summary
+
+
+def test_two_nodes_with_the_same_counters_prove_no_path() -> None:
+    def busy(counters: NodeCounters, rank: int, copied: bool) -> NodeCounters:
+        moved = {
+            name: msgspec.structs.replace(
+                after, rx_bytes=after.tx_bytes + (0 if copied else rank),
+                rx_packets=after.tx_packets,
+            )
+            for name, after in counters.after.items()
+        }  # fmt: skip
+        return msgspec.structs.replace(counters, rank=rank, after=moved)
+
+    def outcome_of(*, copied: bool) -> Outcome:
+        launches = planted.changed(
+            planted.sound_launches(),
+            lambda case: msgspec.structs.replace(case, counters=tuple(
+                busy(case.counters[0 if copied else rank], rank, copied) for rank in (0, 1)
+            )),
+        )  # fmt: skip
+        (verdict,) = planted.by_rule(planted.verdicts(planted.run(launches)), "path")
+        assert any("have the same counters" in line for line in verdict.evidence) is copied
+        return verdict.outcome
+
+    assert outcome_of(copied=True) is Outcome.INCONCLUSIVE
+    assert outcome_of(copied=False) is Outcome.PASS

@@ -47,6 +47,12 @@ def timed(change: Callable[[Times], Times]) -> Change:
     return lambda case: case if case.times is None else replace(case, times=change(case.times))
 
 
+def read_for(seconds: float, case: Measurement) -> Measurement:
+    """Return the case with its nodes' counters read that many seconds apart."""
+    counters = tuple(replace(node, read_utc_s=(1e9, 1e9 + seconds)) for node in case.counters)
+    return replace(case, counters=counters)
+
+
 CHANGES: Mapping[str, Change] = {
     "median below all blocks": timed(
         lambda times: replace(
@@ -73,6 +79,8 @@ CHANGES: Mapping[str, Change] = {
     "samples of more bytes than their messages": lambda case: replace(
         case, sample_payload_bytes=2 * case.sample_payload_bytes
     ),
+    "shorter than its samples": lambda case: replace(case, wall_s=case.wall_s / 50),
+    "longer than between its readings": lambda case: read_for(0.1 * case.wall_s, case),
 }  # fmt: skip
 
 
@@ -89,6 +97,23 @@ def test_a_contradiction_voids_its_case(name: str) -> None:
     assert {case.pattern for case in voided} == {"bandwidth"}
     assert all(case.reason and case.times is None for case in voided)
     assert conclude(run, DEFAULTS).overall is not Outcome.PASS
+
+
+def test_a_clock_that_was_set_back_on_a_node_voids_nothing() -> None:
+    def set_back(case: Measurement) -> Measurement:
+        first, *others = read_for(1.05 * case.wall_s, case).counters
+        return replace(case, counters=(replace(first, read_utc_s=(1e9, 1e9 - 3600)), *others))
+
+    run = changed(set_back)
+    assert void_contradictions(run) is run
+
+
+def test_cases_longer_than_their_launch_void_it_unless_it_was_simulated() -> None:
+    run = changed(lambda case: replace(case, wall_s=10 * case.wall_s))
+    voided = void_contradictions(run).launches[0]
+    assert {case.status for case in voided.measurements} == {"failed"}
+    simulated = replace(run, fabric=replace(run.fabric, simulated=True))
+    assert void_contradictions(simulated) is simulated
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.parent.name)

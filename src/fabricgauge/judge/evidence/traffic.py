@@ -37,6 +37,7 @@ LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
     """Return a value per node whose counters were read, by rank."""
     counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
+    copied = _find_copies(launch)
     for counters, payload_bytes in launch.counted:
         counted.setdefault(counters.rank, []).append((counters, payload_bytes))
     ranks_of_node: dict[str, list[int]] = {}
@@ -44,7 +45,12 @@ def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
         ranks_of_node.setdefault(node_of(launch, rank), []).append(rank)
     return tuple(
         _sum_node_octets(
-            launch, fabric, rank, ranks_of_node.get(node_of(launch, rank), [rank]), counted[rank]
+            launch,
+            fabric,
+            rank,
+            ranks_of_node.get(node_of(launch, rank), [rank]),
+            counted[rank],
+            copied,
         )
         for rank in sorted(counted)
     )
@@ -56,6 +62,7 @@ def _sum_node_octets(
     rank: int,
     ranks: Sequence[int],
     counted: Iterable[tuple[NodeCounters, tuple[int, ...]]],
+    copied: Mapping[int, str],
 ) -> LaunchTraffic:
     """Sum the node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
@@ -65,6 +72,9 @@ def _sum_node_octets(
         if reset_name := _find_reset(counters):
             interface = f"{node}:{reset_name}"
             left_out.append(f"launch {launch.number}: the counters of {interface} went backwards")
+            continue
+        if other := copied.get(id(counters)):
+            left_out.append(f"launch {launch.number}: {node} and {other} have the same counters")
             continue
         own_bytes = sum(
             payload_bytes[sender] for sender in ranks if 0 <= sender < len(payload_bytes)
@@ -89,6 +99,39 @@ def _sum_node_octets(
         by_address=by_address,
         left_out=tuple(dict.fromkeys(left_out)),
     )
+
+
+def _find_copies(launch: Launch) -> dict[int, str]:
+    """Return readings that equal another node's, by identity, with that node.
+
+    Two nodes never count the same octets and packets since boot on all their interfaces.
+    """
+    nodes: dict[tuple[tuple[int, ...], ...], dict[str, list[int]]] = {}
+    for counters, _ in launch.counted:
+        if moved := _read_moved(counters):
+            readings = nodes.setdefault(moved, {})
+            readings.setdefault(node_of(launch, counters.rank), []).append(id(counters))
+    return {
+        reading: next(name for name in readings if name != node)
+        for readings in nodes.values()
+        if len(readings) > 1
+        for node, identities in readings.items()
+        for reading in identities
+    }
+
+
+def _read_moved(counters: NodeCounters) -> tuple[tuple[int, ...], ...]:
+    """Return the counts before and after of each interface that received and sent octets."""
+    return tuple(
+        (*_read_frames(before), *_read_frames(after))
+        for name, before in sorted(counters.before.items())
+        if name != "lo" and (after := counters.after.get(name))
+        and after.rx_bytes > before.rx_bytes and after.tx_bytes > before.tx_bytes
+    )  # fmt: skip
+
+
+def _read_frames(counts: InterfaceCounters) -> tuple[int, ...]:
+    return counts.rx_bytes, counts.tx_bytes, counts.rx_packets, counts.tx_packets
 
 
 def _find_reset(counters: NodeCounters) -> str:

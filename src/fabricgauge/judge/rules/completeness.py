@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject, case_names, launches_of
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
+from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Ended, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import sentences
@@ -27,7 +27,13 @@ def judge(subject: Subject) -> Verdict | Skipped:
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
     if not lost:
-        return Verdict(Outcome.PASS, _whole(subject, planned), figure, threshold)
+        whole, broken = _whole(subject, planned), _broken_ends(subject)
+        if not broken:
+            return Verdict(Outcome.PASS, whole, figure, threshold)
+        return Verdict(
+            Outcome.WARN, f"{whole}, but {broken[0]}", figure, threshold, broken, broken[0],
+            f"look for the cause with: {sentences.doctor(subject.run)}; fix it, and measure again",
+        )  # fmt: skip
     ends = _ends(subject)
     reasons = [
         f"launch {launch.number} {case.case}: {case.status}, {case.reason or 'no reason given'}"
@@ -53,6 +59,20 @@ def _whole(subject: Subject, planned: int) -> str:
     if not skipped:
         return f"all {planned} planned cases were measured"
     return f"{len(skipped)} of {planned} planned cases were skipped: {skipped[0].reason}"
+
+
+def _broken_ends(subject: Subject) -> tuple[str, ...]:
+    """Return how those launches ended of which no attempt ended well; an interrupt is no fault."""
+    fine = ("ok", IMPORTED, INTERRUPTED)
+    ended = {launch.number for launch in subject.launches if launch.ended.status in fine}
+    broken = (launch for launch in subject.launches if launch.number not in ended)
+    return tuple(f"launch {launch.number} {_describe_end(launch.ended)}" for launch in broken)
+
+
+def _describe_end(ended: Ended) -> str:
+    code = "" if ended.exit_code is None else f" (exit status {ended.exit_code})"
+    message = f": {ended.message}" if ended.message else ""
+    return f"ended with {ended.status}{code}{message}"
 
 
 def _next_step(subject: Subject, failed: bool) -> str:
