@@ -34,8 +34,9 @@ STANDARD_INPUT = "-"
 @click.option("--network", metavar="TEXT",
               help='Network of the measurements, e.g. "25GbE mtu=9000", opa100, edr.')  # fmt: skip
 @click.option("--hosts", metavar="[GLOB=]NODES", multiple=True,
-              help="Nodes of the ranks, in rank order, e.g. c[1-2]. With GLOB=, only for matching"
-              " files, e.g. 'rack1/*=c[1-2]'. May be repeated.")  # fmt: skip
+              help="Nodes of the ranks, in rank order, e.g. c[1-2]; a node with two ranks twice:"
+              " c1,c1,c2,c2. With GLOB=, only for matching files, e.g. 'rack1/*=c[1-2]'. May be"
+              " repeated.")  # fmt: skip
 @click.option("--max-tables", type=click.IntRange(1, 10_000_000), default=20_000,
               show_default=True,
               help="Most tables of a file; each takes some kB of memory.")  # fmt: skip
@@ -114,10 +115,10 @@ def _assign_hosts(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tu
     """
     from msgspec.structs import replace
 
-    from fabricgauge.nodes.launch.launchers.nodes import expand
+    from fabricgauge.nodes.launch.launchers.nodes import expand_ranks
 
     rows = [
-        (glob, expand(nodes, option="--hosts"))
+        (glob, expand_ranks(nodes, option="--hosts"))
         for glob, _, nodes in (text.rpartition("=") for text in stated)
     ]
     rows.sort(key=lambda row: not row[0])

@@ -42,7 +42,9 @@ Besides = Literal[
 
 #: The reason for a missing figure. ``corrupt``: the suite detected wrong data. ``waived``: the
 #: suite skipped the test because it does not apply to this machine.
-Trouble = Literal["corrupt", "timeout", "memory", "not a number", "cut off", "waived", "other"]
+Trouble = Literal[
+    "corrupt", "timeout", "memory", "not a number", "cut off", "repeated", "waived", "other",
+]  # fmt: skip
 
 
 #: Benchmarks whose first half of ranks meets the second: rank i and i + pairs (osu_mbw_mr.c and

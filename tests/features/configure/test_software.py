@@ -26,6 +26,8 @@ from fabricgauge.model.finding import Command
 URL, KEY = "https://yum.repos.example.com/oneapi", "https://yum.repos.example.com/KEY.PUB"
 FINGERPRINT = "BF44 13C4 0E9D 7C1A F4E8 1A3B 3D2C 9E07 7E6C 5DBE"
 REPOSITORY = Repository(URL, KEY, FINGERPRINT)
+DIGITS = FINGERPRINT.replace(" ", "")
+KEY_FILE = "/etc/pki/rpm-gpg/yum.repos.example.com_oneapi.key"
 FILE = "/etc/yum.repos.d/yum.repos.example.com_oneapi.repo"
 
 
@@ -41,15 +43,15 @@ def test_a_repository_is_trusted_then_added_then_used() -> None:
     head = Head(packages=("intel-mpi",), repositories=(REPOSITORY,))
     job = drafted(wish("ip", head=head))
     steps = plan(answered(job, {})).steps
-    key, repository, package = steps[:3]
-    assert words(key.commands) == [f"rpm --import {KEY}"]
+    fetched, key, repository, package = steps[:4]
+    assert fetched.commands[0].argv[-3:] == ("-o", KEY_FILE, KEY)
+    assert words(fetched.undo) == [f"rm -f -- {KEY_FILE}"]
+    assert words(key.commands) == [f"rpm --import {KEY_FILE}"]
     assert words(key.undo) == ["rpm -e gpg-pubkey-7e6c5dbe"]
     assert key.verify[0].expected == "7e6c5dbe\n"
     assert FILE in repository.commands[0].argv
     content = repository.commands[0].stdin
-    assert content.splitlines()[2:] == [
-        f"baseurl={URL}", "enabled=1", "gpgcheck=1", f"gpgkey={KEY}"
-    ]  # fmt: skip
+    assert content.splitlines()[2:] == [f"baseurl={URL}", "enabled=1", "gpgcheck=1"]
     assert repository.undo and package.title.startswith("Install intel-mpi")
 
 
@@ -64,15 +66,18 @@ def test_what_is_there_already_is_fulfilled() -> None:
     for command in checks(plan(job)):
         if command.argv[0] == "rpm":
             replies[command] = Reply(0, "fd431d51\n7e6c5dbe\n")
+        elif "gpg" in command.argv:
+            replies[command] = Reply(0, f"pub   rsa\n      {DIGITS}\nuid   a vendor\n")
     steps = plan(msgspec.structs.replace(job, replies=replies)).steps
-    assert all(step.fulfilled for step in steps[:2])
+    assert all(step.fulfilled for step in steps[:3])
     assert any(command.argv[-1] == FILE for command in questions(job))
 
 
 def test_an_image_has_its_own_repository_and_key() -> None:
     image = Image("/install/root", repositories=(REPOSITORY,))
-    key, repository = software.repository_steps(drafted(), image)
-    assert words(key.commands) == [f"rpm --root /install/root --import {KEY}"]
+    _, key, repository = software.repository_steps(drafted(), image)
+    file = f"/install/root{KEY_FILE}"
+    assert words(key.commands) == [f"rpm --root /install/root --import {file}"]
     assert f"/install/root{FILE}" in repository.commands[0].argv
 
 
@@ -115,12 +120,27 @@ def test_ports_are_checked_once_their_manager_starts(
     assert bool(found) is checked
     if checked:
         (step,) = found
-        check = step.verify[0]
-        assert check.command.node == "c1" and "enp97s0" in check.command.argv[-1]
-        assert holds(check, Reply(0, "4: ACTIVE\n")) and not holds(check, Reply(0, "2: INIT\n"))
+        of_node = [check for check in step.verify if check.command.node == "c1"]
+        assert all("enp97s0" in check.command.argv[1] for check in of_node)
+        for states, active in (
+            ("4: ACTIVE\n", True), ("2: INIT\n", False),
+            ("2: INIT\n4: ACTIVE\n", False), ("4: ACTIVE\n1: DOWN\n", False),
+        ):  # fmt: skip
+            assert all(holds(check, Reply(0, states)) for check in of_node) is active
         titles = [step.title for step in plan(job).steps]
         ping = next(at for at, title in enumerate(titles) if "reach each other" in title)
         assert titles[ping - 1] == step.title
+
+
+def test_a_port_s_own_state_counts_if_its_number_is_known() -> None:
+    services = (Services("c1", ("opensm",)),)
+    job = drafted(wish("ip", network(kind="infiniband", mtu_bytes=2044), services=services))
+    numbers = [question for question in questions(job) if question.argv[-1].endswith("dev_port")]
+    assert numbers
+    job = msgspec.structs.replace(job, replies=dict.fromkeys(numbers, Reply(0, "1\n")))
+    (step,) = fabric_ports.steps(job)
+    assert {check.command.argv[3] for check in step.verify} == {"*/ports/2/state"}
+    assert len(step.verify) == len(numbers) and not any(check.absent for check in step.verify)
 
 
 def run_all(commands: tuple[Command, ...]) -> None:
@@ -133,28 +153,60 @@ def shows(command: Command) -> Reply:
     return Reply(done.returncode, done.stdout)
 
 
-def test_rpm_trusts_the_key_and_forgets_it_again(tmp_path: Path) -> None:
-    """The commands run for real, in an image of their own."""
-    if not (shutil.which("rpm") and shutil.which("gpg")):
-        pytest.skip("needs rpm and gpg")
-    home, root, key = tmp_path / "gpg", tmp_path / "root", tmp_path / "key.asc"
-    home.mkdir(mode=0o700)
-    root.mkdir()
+def generate_key(tmp_path: Path, user: str) -> tuple[Path, str]:
+    """Return a new key's file, and its fingerprint."""
+    home, key = tmp_path / "gpg", tmp_path / f"{user}.asc"
+    home.mkdir(mode=0o700, exist_ok=True)
     gpg = ["gpg", "--homedir", str(home), "--batch", "--quiet"]
-    uid = ["--passphrase", "", "--quick-gen-key", "a key for one test", "rsa2048", "sign", "0"]
+    uid = ["--passphrase", "", "--quick-gen-key", user, "rsa2048", "sign", "0"]
     subprocess.run([*gpg, *uid], check=True, capture_output=True)
-    key.write_bytes(subprocess.run([*gpg, "--armor", "--export"], check=True,
+    key.write_bytes(subprocess.run([*gpg, "--armor", "--export", user], check=True,
                                    capture_output=True).stdout)  # fmt: skip
-    printed = subprocess.run([*gpg, "--with-colons", "--fingerprint"], check=True,
+    printed = subprocess.run([*gpg, "--with-colons", "--fingerprint", user], check=True,
                              capture_output=True, text=True).stdout  # fmt: skip
     fingerprint = next(line.split(":")[9] for line in printed.splitlines() if line[:3] == "fpr")
+    return key, fingerprint
+
+
+def test_a_key_is_refused_by_one_wrong_digit_and_by_a_second_key(tmp_path: Path) -> None:
+    """The commands run for real; the wrong fingerprint has the same last eight digits."""
+    if not (shutil.which("curl") and shutil.which("gpg")):
+        pytest.skip("needs curl and gpg")
+    key, fingerprint = generate_key(tmp_path, "vendor")
+    second, _ = generate_key(tmp_path, "intruder")
+    two = tmp_path / "two.asc"
+    two.write_bytes(key.read_bytes() + second.read_bytes())
+    wrong = f"{'1' if fingerprint[0] == '0' else '0'}{fingerprint[1:]}"
+    held = []
+    for number, (file, digits) in enumerate(
+        [(key, fingerprint), (key, fingerprint.lower()), (key, wrong), (two, fingerprint)]
+    ):
+        root = tmp_path / f"root{number}"
+        image = Image(str(root), repositories=(Repository(URL, str(file), digits),))
+        fetch, trust, _ = software.repository_steps(drafted(), image)
+        assert all(holds(check, shows(check.command)) for check in fetch.before)
+        run_all(fetch.commands)
+        held.append(all(holds(check, shows(check.command)) for check in fetch.verify))
+        assert {*fetch.verify} < {*trust.before}
+    assert held == [True, True, False, False]
+
+
+def test_rpm_trusts_the_key_and_forgets_it_again(tmp_path: Path) -> None:
+    """The commands run for real, in an image of their own."""
+    if not all(map(shutil.which, ("rpm", "gpg", "curl"))):
+        pytest.skip("needs rpm, gpg and curl")
+    root = tmp_path / "root"
+    root.mkdir()
+    key, fingerprint = generate_key(tmp_path, "vendor")
     subprocess.run(["rpm", "--root", str(root), "--initdb"], check=True, capture_output=True)
     repository = Repository(URL, str(key), fingerprint)
-    step, _ = software.repository_steps(drafted(), Image(str(root), repositories=(repository,)))
-    assert holds(step.before[0], shows(step.before[0].command))
+    image = Image(str(root), repositories=(repository,))
+    fetch, step, _ = software.repository_steps(drafted(), image)
+    run_all(fetch.commands)
+    assert all(holds(check, shows(check.command)) for check in step.before)
     run_all(step.commands)
     assert holds(step.verify[0], shows(step.verify[0].command))
-    assert not holds(step.before[0], shows(step.before[0].command))
+    assert not holds(step.before[-1], shows(step.before[-1].command))
     run_all(step.undo)
     assert not holds(step.verify[0], shows(step.verify[0].command))
 

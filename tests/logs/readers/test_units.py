@@ -27,6 +27,8 @@ HEADINGS = (
     ("ucx_perftest/1.16--tag-bw-cuda.out", "MB/s"),
     ("imb/2021.11--intel-p2p-pingpong.out", "Mbytes/sec"),
     ("fabtests/1.17--pingpong-rdm-client.out", "MB/sec"),
+    ("nxnlatbw/2005--six-ranks.out", "us"),
+    ("nxnlatbw/2005--six-ranks.out", "Mbytes/sec"),
 )
 FOREIGN = (
     "KB/s", "kB/s", "GB/s", "MiB/s", "KiB/s", "Kbit/s", "Gbps", "Mbps", "MBps", "bytes/s", "b/s",
@@ -62,6 +64,8 @@ def with_unit(name: str, usual: str, unit: str) -> tuple[bytes, bytes, int]:
 
 @given(st.sampled_from(HEADINGS), st.sampled_from(FOREIGN))
 @example(("osu/5.8--put-bw-1gbe.out", "MB/s"), "KB/s")
+@example(("nxnlatbw/2005--six-ranks.out", "us"), "ms")
+@example(("nxnlatbw/2005--six-ranks.out", "Mbytes/sec"), "GB/s")
 def test_another_unit_is_converted_or_refused(heading: tuple[str, str], unit: str) -> None:
     name, usual = heading
     if not (FIXTURES / name).exists():

@@ -93,6 +93,7 @@ def _questions(job: Draft) -> Iterator[Command]:
     if _any_due(restart.lanes_steps(job)):
         yield from restart.asks(description.nodes)
     if not job.troubles:
+        yield from fabric_ports.asks(job)
         yield from clashes.asks()
         yield from lifeline.asks(job)
         yield from backend_of(description).questions(job)

@@ -25,11 +25,12 @@ def repository_asks(image: Image) -> Iterator[Command]:
 
 
 def repository_steps(job: Draft, image: Image) -> Iterator[Step]:
-    """Yield two steps for each repository: its key, then its file. Packages need both."""
+    """Yield the steps of each repository: fetch its key, trust it, add the repository's file."""
     root = image.root
     place = f"the image {root}" if root != "/" else on(HEAD)
     for repository in image.repositories:
         if repository.key:
+            yield _fetch_key(root, repository, place)
             yield _import_key(root, repository, place)
         yield _add_repository(job, root, repository, place)
 
@@ -52,13 +53,56 @@ def _file(root: str, repository: Repository) -> str:
 
 
 def _lines(repository: Repository) -> list[str]:
-    key = ["gpgcheck=1", f"gpgkey={repository.key}"] if repository.key else []
+    # No gpgkey: dnf -y would trust each key that the URL serves, without the fingerprint.
+    key = ["gpgcheck=1"] if repository.key else []
     name = _name(repository)
     return [f"[{name}]", f"name={name}", f"baseurl={repository.url}", "enabled=1", *key]
 
 
+def _key_file(root: str, repository: Repository) -> str:
+    return f"{root.rstrip('/')}/etc/pki/rpm-gpg/{_name(repository)}.key"
+
+
+def _checks_of_key(root: str, repository: Repository) -> tuple[Verification, Verification]:
+    """Return checks that the fetched file holds one key, and that all its digits are right.
+
+    A forged key could have the right one as its subkey: only the fingerprint above the user's name
+    counts. gpg prints a blank line before each key but the first.
+    """
+    digits = repository.fingerprint.replace(" ", "").upper()
+    keys = Command(
+        HEAD,
+        ("env", "LC_ALL=C", "gpg", "--no-options", "--no-keyring", "--batch", "--show-keys",
+         _key_file(root, repository)),
+    )  # fmt: skip
+    return (
+        Verification(keys, f"\n      {digits}\nuid "),
+        Verification(keys, "\n\npub ", absent=True),
+    )
+
+
+def _fetch_key(root: str, repository: Repository, place: str) -> Step:
+    """Return the step that fetches a key and compares its whole fingerprint."""
+    file, url = _key_file(root, repository), repository.key
+    url = f"file://{url}" if url.startswith("/") else url
+    schemes = "=http,https,file"
+    fetch = ("curl", "-fsSL", "--globoff", "--proto", schemes, "--create-dirs", "-o", file, url)
+    return Step(
+        f"Fetch the key of {repository.url} for {place}",
+        f"gpg must find one key in {file}, with the fingerprint {repository.fingerprint}; without"
+        " gpg no key is trusted",
+        (Command(HEAD, fetch),),
+        _checks_of_key(root, repository),
+        (Command(HEAD, ("rm", "-f", "--", file)),),
+        before=(
+            Verification(Command(HEAD, ("test", "!", "-e", file)), ""),
+            Verification(Command(HEAD, ("gpg", "--version")), "gpg (GnuPG)"),
+        ),
+    )  # fmt: skip
+
+
 def _import_key(root: str, repository: Repository, place: str) -> Step:
-    """Return the step that lets rpm trust a key, proved by its fingerprint."""
+    """Return the step that lets rpm trust the fetched key, after its fingerprint."""
     option = () if root == "/" else ("--root", root)
     digits = repository.fingerprint.replace(" ", "").lower()[-8:]
     versions = Command(HEAD, ("rpm", *option, "-q", "--qf", "%{VERSION}\\n", "gpg-pubkey"))
@@ -66,10 +110,13 @@ def _import_key(root: str, repository: Repository, place: str) -> Step:
     return Step(
         f"Trust the key {digits} of {repository.url} in {place}",
         "rpm refuses packages that are signed by a key that it does not know",
-        (Command(HEAD, ("rpm", *option, "--import", repository.key)),),
+        (Command(HEAD, ("rpm", *option, "--import", _key_file(root, repository))),),
         (Verification(versions, f"{digits}\n"),),
         (Command(HEAD, ("rpm", *option, "-e", f"gpg-pubkey-{digits}")),),
-        before=(Verification(all_versions, f"{digits}\n", absent=True),),
+        before=(
+            *_checks_of_key(root, repository),
+            Verification(all_versions, f"{digits}\n", absent=True),
+        ),
     )  # fmt: skip
 
 

@@ -28,7 +28,10 @@ _COLUMNS = (
     SuiteColumn("bandwidth", "blocking sends from each rank to each other, one pair at a time,"
                 " median over all pairs", "median", "Mbytes = 10^6 bytes (mpi_nxnlatbw)", 1e6),
 )  # fmt: skip
-BEGINS = {"src,dst,": r"^src,dst,lat\(us\),bandwidth\("}
+#: Units may differ only in a patched program or an edited log; a table with others is refused.
+BEGINS = {"src,dst,lat(": r"^src,dst,lat\(.{1,40}\),bandwidth\("}
+UNITS = ("us", "Mbytes/sec")
+_HEADING = re.compile(r"src,dst,lat\(us\),bandwidth\(\(?Mbytes/sec\)\s*")
 _ROW = re.compile(
     r"^(?P<source>\d{1,7}),(?P<target>\d{1,7}),(?P<latency>[^,\s]{1,40}),(?P<bandwidth>[^,\s]{1,40})"
     r"(?P<end>\s.*)?$"
@@ -46,12 +49,22 @@ class NxnReader:
         self._start = self._last = start
         #: Figures as printed, by source and target.
         self._pairs: dict[tuple[int, int], tuple[float, float]] = {}
-        self._bad: list[tuple[LogLine, str]] = []
+        self._bad: list[tuple[LogLine, Trouble]] = []
+        self._is_refused = False
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         if line.text.startswith("src,dst,"):
             yield from self.end()
             self._begin(line)
+            self._is_refused = not _HEADING.fullmatch(line.text)
+            if self._is_refused:
+                units = ", ".join(UNITS)
+                self._report(
+                    line, f"a heading of mpi_nxnlatbw with its units ({units}): the rows below are"
+                    " not read",
+                )  # fmt: skip
+        elif self._is_refused and _ROW.match(line.text):
+            pass
         elif row := _ROW.match(line.text):
             self._last = line
             self._take(line, row)
@@ -66,15 +79,19 @@ class NxnReader:
         is_whole = line.ended or bool(row["end"])
         if max(ends) >= MOST_RANKS or ends[0] == ends[1]:
             self._report(line, f"a row with two different ranks below {MOST_RANKS:,}")
-        elif is_sound and is_whole and ends not in self._pairs:
-            self._pairs[ends] = figures
+        elif not is_sound:
+            self._bad.append((line, "not a number"))
+        elif not is_whole:
+            self._bad.append((line, "cut off"))
+        elif ends in self._pairs:
+            self._bad.append((line, "repeated"))
         else:
-            self._bad.append((line, "cut off" if is_sound and not is_whole else "not a number"))
+            self._pairs[ends] = figures
 
     def end(self) -> Iterable[SuiteCurve]:
         """Return both curves, each with the matrix of its pairs."""
         start, last = self._start, self._last
-        if start is None or last is None:
+        if start is None or last is None or self._is_refused:
             return
         ranks = 1 + max((max(ends) for ends in self._pairs), default=0)
         expected = ranks * (ranks - 1)
@@ -102,7 +119,7 @@ class NxnReader:
         )  # fmt: skip
         table = SuiteTable(heading, [column])
         for line, trouble in self._bad:
-            table.failed(line, size, _trouble(trouble))
+            table.failed(line, size, trouble)
         if by_pair:
             figures = [*by_pair.values()]
             besides: dict[Besides, float] = {
@@ -110,10 +127,6 @@ class NxnReader:
             }  # fmt: skip
             table.row(last, size, [median(figures)], [besides], len(figures))
         yield from table.curves(cut_off)
-
-
-def _trouble(text: str) -> Trouble:
-    return "cut off" if text == "cut off" else "not a number"
 
 
 def _name_extremes(

@@ -174,3 +174,16 @@ def test_the_examples_of_the_documentation_are_accepted(tmp_path: Path, page: st
     )  # fmt: skip
     text = example if "[[network]]" in example else SHORT + example
     assert read(tmp_path, text).networks
+
+
+@pytest.mark.parametrize(("line", "words"), [
+    ('folder = "/"', "fabric_suite.folder"), ('folder = "//"', "fabric_suite.folder"),
+    ('folder = "/opt/.."', "fabric_suite.folder"), ('node = "a/b"', "fabric_suite.node"),
+])  # fmt: skip
+def test_a_fabric_suite_needs_a_folder_of_its_own_and_a_host(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    text = f'{SHORT}\n[fabric_suite]\narchive = "/root/ifs.tgz"\n'
+    assert not isinstance(read(tmp_path, text).fabric_suite, Skipped)
+    with pytest.raises(UsageError, match=words):
+        read(tmp_path, f"{text}{line}\n")

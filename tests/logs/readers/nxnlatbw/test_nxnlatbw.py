@@ -16,6 +16,7 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.nodes.launch.launchers.nodes import expand_ranks
 
 NAME = "2005--six-ranks-slow-fourth"
 HEADING = "src,dst,lat(us),bandwidth((Mbytes/sec)"
@@ -68,6 +69,8 @@ def test_a_broken_or_missing_row_is_reported() -> None:
     assert [failure.trouble for failure in latency.failures] == ["not a number"]
     last_digits_missing = curves_in(f"{HEADING}\n0,1,1.00,100.000000 \n1,0,1.00,100.0")
     assert last_digits_missing[0].failures[0].trouble == "cut off"
+    again = curves_in("\n".join([HEADING, rows[0], "1,0,1.00,100.000000 ", rows[0], ""]))
+    assert [failure.trouble for failure in again[0].failures] == ["repeated"]
     assert curves_in(f"{HEADING}\n")[0].cut_off == "ends before its first row"
 
 
@@ -110,3 +113,15 @@ def test_the_slow_node_of_an_imported_matrix_is_named_and_a_healthy_one_passes()
         ("fraction", "any node any other", Outcome.PASS),
     ]
     assert {outcome for *_, outcome in verdicts("2005--six-ranks")} == {Outcome.PASS}
+
+
+@pytest.mark.parametrize(("text", "nodes"), [
+    ("c0,c0,c1,c1", ("c0", "c0", "c1", "c1")), ("c2,c[0-1],c2", ("c2", "c0", "c1", "c2")),
+    ("c[0-2],c1!c1", ("c0", "c2")),
+])  # fmt: skip
+def test_a_node_with_two_ranks_is_written_twice(text: str, nodes: tuple[str, ...]) -> None:
+    assert expand_ranks(text, "--hosts") == nodes
+
+
+def test_a_heading_with_foreign_units_is_refused() -> None:
+    assert not curves_in("src,dst,lat(us),bandwidth(GBytes/s)\n0,1,1.00,12.3 \n1,0,1.00,12.3 \n")

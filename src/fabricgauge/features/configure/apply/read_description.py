@@ -253,7 +253,7 @@ def description_of(
         services=tuple(
             Services(_service_node(service.node), service.enable) for service in tables.services
         ),
-        fabric_suite=OPEN if tables.fabric_suite is None else tables.fabric_suite,
+        fabric_suite=OPEN if tables.fabric_suite is None else _suite(origin, tables.fabric_suite),
         osu=OPEN if tables.osu is None else tables.osu,
         management=_management(origin, tables.management),
         qcu=tables.qcu,
@@ -321,6 +321,18 @@ def _image(origin: str, image: Image) -> Image:
 def _export(table: ExportTable) -> Export:
     fsid = OPEN if table.fsid is None else table.fsid
     return Export(table.path, table.client, table.options, table.file, fsid)
+
+
+def _suite(origin: str, suite: FabricSuite) -> FabricSuite:
+    """Return the suite if its node's name is valid; undo removes its folder, so / is invalid."""
+    if not suite.folder.strip("/.") or {".", ".."} & set(suite.folder.split("/")):
+        raise UsageError(
+            f"{origin}: fabric_suite.folder is {suite.folder!r:.200}; expected a folder for the"
+            " suite alone, e.g. /opt/fabric-suite"
+        )
+    with _key_errors(origin, "fabric_suite.node"):
+        _service_node(suite.node)
+    return suite
 
 
 def _service_node(node: str) -> str:

@@ -66,6 +66,23 @@ def expand(nodelist: str, exclude: str = "", option: str = "--nodelist") -> tupl
     return require_host_names(str(name) for name in nodes)
 
 
+def expand_ranks(nodelist: str, option: str) -> tuple[str, ...]:
+    """Return each rank's node, in order: as ``expand`` for each part between commas by itself.
+
+    A node that is written twice has two ranks. A list with operators of sets has each node once.
+    """
+    text = _read_nodelist(nodelist)
+    parts = [part.strip() for part in _COMMA.split(text)]
+    if _SET_OPERATORS & {*text} or not all(parts):
+        return expand(nodelist, option=option)
+    return tuple(node for part in parts for node in expand(part, option=option))
+
+
+#: Commas outside brackets, and ClusterShell's operators beside them.
+_COMMA = re.compile(r",(?![^\[\]]*\])")
+_SET_OPERATORS = frozenset("!&^")
+
+
 def select_nodes(request: MeasurementRequest, known: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the nodes that the request names, else the ``known`` nodes, without excluded nodes.
 
