@@ -162,6 +162,17 @@ def test_a_drift_beside_noise_that_lasts_is_found_later() -> None:
     assert alarm.last == 89
 
 
+@pytest.mark.parametrize("noise", [0.0, 0.003])
+def test_a_loss_in_equal_or_rounded_figures_is_found(noise: float) -> None:
+    """Figures of 40 runs, and of 20 that are a third lower, with two decimals in GB/s."""
+    figures = np.random.default_rng(15).normal(11.9, noise, (60, 1))
+    figures[40:] *= 8.0 / 11.9
+    watched = drift_of(np.round(figures, 2))
+    assert watched.short == 0
+    (alarm,) = watched.alarms
+    assert alarm.shift.share == pytest.approx(-0.33, abs=0.01)
+
+
 def run_rows(count: int, nodes: int, mpi: str = "mpich") -> list[RunRow]:
     members = tuple(f"n{number}" for number in range(nodes))
     row = RunRow("r", 0.0, True, "PASS", "", "", members, ("ib",), mpi, 0, 0, "")

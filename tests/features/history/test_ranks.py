@@ -77,6 +77,27 @@ def test_persistence_is_that_of_the_noise(kept: float) -> None:
     assert np.mean(estimates) == pytest.approx(kept, abs=0.05)
 
 
+@pytest.mark.parametrize("runs", [8, 40])
+def test_equal_figures_have_no_persistence(runs: int) -> None:
+    assert estimate_persistence(np.full(runs, 11900.0)) == 0.0
+
+
+def test_rounding_adds_no_persistence() -> None:
+    """Most figures of two decimals are one of three numbers."""
+    random = np.random.default_rng(5)
+    estimates = [
+        estimate_persistence(np.round(random.normal(1.2, 0.004, 40), 2)) for _ in range(200)
+    ]
+    assert np.mean(estimates) == pytest.approx(0.0, abs=0.05)
+
+
+@given(st.lists(st.integers(0, 3), min_size=8, max_size=40))
+def test_persistence_is_that_of_reversed_time_and_order(figures: list[int]) -> None:
+    series = np.array(figures, dtype=float)
+    assert estimate_persistence(series[::-1]) == pytest.approx(estimate_persistence(series))
+    assert estimate_persistence(-series) == pytest.approx(estimate_persistence(series))
+
+
 @given(st.lists(st.floats(0.1, 10.0), min_size=8, max_size=40))
 def test_persistence_is_a_correlation_for_any_figures(figures: list[float]) -> None:
     assert -1.1 < estimate_persistence(np.array(figures)) < 1.6

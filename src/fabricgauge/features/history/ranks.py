@@ -52,12 +52,17 @@ def least_chance(recent: int, reference: int) -> float:
 def estimate_persistence(figures: NDArray[np.float64]) -> float:
     """Return the correlation of each figure's rank with the next one's, without its bias.
 
-    Kendall, Biometrika 41 (1954): the estimate of a short series is too low.
+    Equal figures share the mean of their ranks; a constant series has correlation 0. Kendall,
+    Biometrika 41 (1954): the estimate of a short series is too low.
     """
     count = len(figures)
-    ranks = np.argsort(np.argsort(figures)) - (count - 1) / 2
-    share = float((ranks[1:] * ranks[:-1]).sum() / max(float((ranks**2).sum()), 1e-9))
-    return share + (1 + 3 * share) / max(count, 1)
+    _, places, sizes = np.unique(figures, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        return 0.0
+    mean_ranks = np.cumsum(sizes) - (sizes + 1) / 2
+    ranks = mean_ranks[places] - (count - 1) / 2
+    share = float((ranks[1:] * ranks[:-1]).sum() / (ranks**2).sum())
+    return share + (1 + 3 * share) / count
 
 
 class Shift(NamedTuple):
