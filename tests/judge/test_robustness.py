@@ -1,14 +1,17 @@
 """Whatever a launch leaves behind is judged, never a crash, never a pass by absence."""
 
+from collections.abc import Iterator
+
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.judge.interface import Context
+from fabricgauge.judge.interface import Context, judge_networks
 from fabricgauge.judge.judging import overall
 from fabricgauge.judge.rules import RULES
+from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import BUILT_IN, thresholds_from
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.measurement import Measurement, NodeCounters, Placement
@@ -61,6 +64,7 @@ def test_no_rule_raises_whatever_a_launch_left(launches: list[Launch]) -> None:
         for verdict in rule.judge(context):
             assert verdict.rule == rule.ID
             assert verdict.summary
+            assert "could not be applied" not in verdict.summary
 
 
 @given(st.permutations(planted.samples()))
@@ -110,6 +114,22 @@ def test_rule_that_breaks_leaves_the_others_and_never_a_pass(
     )
     assert planted.outcomes(given_verdicts, "path") == {Outcome.PASS}
     assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_rule_that_breaks_on_a_network_keeps_the_verdicts_of_the_others() -> None:
+    def find(subject: Subject) -> Iterator[Verdict]:
+        yield Verdict(Outcome.WARN, "judged before")
+        if subject.name == "net1":
+            raise OverflowError("too large")
+
+    launches = [planted.launch(map(planted.measurement, planted.samples()))]
+    launches.append(msgspec.structs.replace(launches[0], number=2, network="net2"))
+    context = Context(planted.run(launches), {"net1": planted.ceiling()})
+    given_verdicts = judge_networks("stability")(find)(context)
+    outcomes = [(verdict.network, verdict.outcome) for verdict in given_verdicts]
+    assert outcomes == [
+        ("net1", Outcome.WARN), ("net1", Outcome.INCONCLUSIVE), ("net2", Outcome.WARN),
+    ]  # fmt: skip
 
 
 def test_unknown_threshold_is_refused_by_name_with_the_known_ones() -> None:

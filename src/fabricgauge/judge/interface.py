@@ -1,6 +1,7 @@
 """Interface of the judge: a run with its ceilings comes in, verdicts go out."""
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -37,7 +38,9 @@ Judge = Callable[[Context], tuple[Verdict, ...]]
 
 def judge_run(rule: str) -> Callable[[Callable[[Context], Verdicts]], Judge]:
     """Return a judge from a function that yields a rule's results on a whole run."""
-    return lambda find: lambda context: tuple(_verdicts(rule, find(context), VerdictSubject()))
+    return lambda find: (
+        lambda context: tuple(_verdicts(rule, partial(find, context), VerdictSubject()))
+    )
 
 
 def judge_networks(rule: str) -> Callable[[Callable[[Subject], Verdicts]], Judge]:
@@ -46,16 +49,31 @@ def judge_networks(rule: str) -> Callable[[Callable[[Subject], Verdicts]], Judge
         lambda context: tuple(
             judged
             for subject in context.subjects
-            for judged in _verdicts(rule, find(subject), subject.about)
+            for judged in _verdicts(rule, partial(find, subject), subject.about)
         )
     )
 
 
-def _verdicts(rule: str, results: Verdicts, default: VerdictSubject) -> Iterator[Verdict]:
-    if isinstance(results, Skipped):
-        results = Verdict(Outcome.SKIPPED, results.reason)
-    for result in (results,) if isinstance(results, Verdict) else results:
-        yield complete(rule, result, default)
+def _verdicts(
+    rule: str, find: Callable[[], Verdicts], default: VerdictSubject
+) -> Iterator[Verdict]:
+    """Yield a rule's verdicts; an error ends those of this subject alone."""
+    try:
+        results = find()
+        if isinstance(results, Skipped):
+            results = Verdict(Outcome.SKIPPED, results.reason)
+        for result in (results,) if isinstance(results, Verdict) else results:
+            yield complete(rule, result, default)
+    except Exception as error:
+        yield report_error(rule, error, default)
+
+
+def report_error(rule: str, error: Exception, about: VerdictSubject) -> Verdict:
+    """Return the verdict of a rule that raised an error."""
+    reason = f"the rule could not be applied ({type(error).__name__}: {error})"
+    cause_and_remedy = "an error in fabricgauge", "report it with the run directory"
+    verdict = Verdict(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)
+    return complete(rule, verdict, about)
 
 
 def complete(rule: str, verdict: Verdict, default: VerdictSubject) -> Verdict:

@@ -7,7 +7,14 @@ import msgspec
 
 from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
-from fabricgauge.judge.interface import Context, Rule, by_network, complete, worst
+from fabricgauge.judge.interface import (
+    Context,
+    Rule,
+    by_network,
+    complete,
+    report_error,
+    worst,
+)
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_EMULATED,
@@ -93,10 +100,7 @@ def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
     try:
         return rule.judge(context)
     except Exception as error:
-        reason = f"the rule could not be applied ({type(error).__name__}: {error})"
-        cause_and_remedy = "an error in fabricgauge", "report it with the run directory"
-        result = Verdict(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)
-        return (complete(rule.ID, result, VerdictSubject()),)
+        return (report_error(rule.ID, error, VerdictSubject()),)
 
 
 def below_pass(context: Context) -> tuple[str, ...]:

@@ -72,6 +72,18 @@ def test_a_constant_rate_has_no_levels(low: float, seed: int) -> None:
     assert find_shared_level(measure(lambda now, work_s: now + work_s / low, seed)) is None
 
 
+def test_a_level_of_many_figures_is_found() -> None:
+    """A level holds 1080 of 3600 blocks: the binomial is larger than the largest float."""
+    cases = [
+        RatedCase(kind, round(full_s * 117e3), (1.0,) * 50 + (0.3,) * 30 + (0.4, 0.5) * 10)
+        for kind, full_s in KINDS.items()
+        for _ in range(3)
+    ]
+    levels = find_shared_level(cases)
+    assert levels is not None
+    assert (levels.low, levels.high) == (pytest.approx(0.3, rel=0.05), 1.0)
+
+
 def busy(seed: int, load: float) -> Levels | None:
     """A host that is away from its work for times of any length."""
     random = np.random.default_rng(seed)

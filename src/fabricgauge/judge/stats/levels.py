@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from math import comb, log
+from math import exp, lgamma, log
 
 import msgspec
 import numpy as np
@@ -149,12 +149,18 @@ def find_shared_level(cases: Sequence[RatedCase]) -> Levels | None:
 
 
 def _expect_groups(figures: NDArray[np.float64], group: _Peak, low: float, high: float) -> float:
-    """Return the expected number of such groups if the figures in a range lay anywhere in it."""
+    """Return the expected number of such groups if the figures in a range lay anywhere in it.
+
+    It is 1 at most. Binomials of a thousand figures are too large for a float.
+    """
     count = int(((figures >= low) & (figures <= high)).sum())
     if count < group.count or high <= low:
         return 1.0
     share = min(1.0, log(group.high / group.low) / log(high / low))
-    return comb(count, group.count) * group.count * share ** (group.count - 1)
+    others = count - group.count
+    log_choices = lgamma(count + 1) - lgamma(group.count + 1) - lgamma(others + 1)
+    log_expected = log_choices + log(group.count) + (group.count - 1) * log(share)
+    return exp(min(0.0, log_expected))
 
 
 def _densest(values: NDArray[np.float64], near: float = NEAR) -> _Peak:
