@@ -116,6 +116,22 @@ def test_cases_longer_than_their_launch_void_it_unless_it_was_simulated() -> Non
     assert void_contradictions(simulated) is simulated
 
 
+@pytest.mark.parametrize(("blocks", "is_voided"), [(255, True), (256, False), (512, False)])
+def test_merged_blocks_bound_no_median(blocks: int, is_voided: bool) -> None:
+    """From 512 blocks on the engine merges neighbours by their mean: 1 and 3 become 2."""
+
+    def merge(case: Measurement) -> Measurement:
+        assert case.times is not None
+        return replace(case, block_medians_s=(2 * case.times.median_s,) * blocks)
+
+    statuses = {
+        case.status
+        for launch in void_contradictions(changed(merge)).launches
+        for case in launch.measurements
+    }
+    assert ("failed" in statuses) == is_voided
+
+
 @pytest.mark.parametrize("path", STORED, ids=lambda path: path.parent.name)
 def test_no_stored_run_contradicts_itself(path: Path) -> None:
     run = run_files.load(RunDirectory(path))
