@@ -2,10 +2,11 @@
 
 import msgspec
 import pytest
+from tests.logs.readers.topology.files import read, text_of
 from tests.report import sample
 
 from fabricgauge.judge.ceiling.stated import stated_network
-from fabricgauge.judge.latency_budget import latency_budgets
+from fabricgauge.judge.latency_budget import LatencyBudget, latency_budgets
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
@@ -27,13 +28,19 @@ def imported(network: str, curve: SuiteCurve, topology: Topology = Topology()) -
     return msgspec.structs.replace(run, fabric=fabric, launches=(launch,))
 
 
+def the_budget(run: Run) -> LatencyBudget:
+    (found,) = latency_budgets(run)
+    assert isinstance(found, LatencyBudget)
+    return found
+
+
 @pytest.fixture
 def racf() -> SuiteCurve:
     return next(c for c in reference("racf-opa100-mpi").curves if c.quantity == "time")
 
 
 def test_the_evaluation_s_switch_takes_110_of_930_ns(racf: SuiteCurve) -> None:
-    (found,) = latency_budgets(imported(reference("racf-opa100-mpi").network, racf))
+    found = the_budget(imported(reference("racf-opa100-mpi").network, racf))
     assert found.latency_s == pytest.approx(0.93e-6)
     assert found.switches == 1
     assert found.switches_s == pytest.approx(110e-9)
@@ -43,7 +50,7 @@ def test_the_evaluation_s_switch_takes_110_of_930_ns(racf: SuiteCurve) -> None:
 
 
 def test_a_figure_below_its_path_s_own_time_does_not_fit(racf: SuiteCurve) -> None:
-    (found,) = latency_budgets(imported("opa100 switches=9", racf))
+    found = the_budget(imported("opa100 switches=9", racf))
     assert found.ends_s == pytest.approx(0.93e-6 - 0.99e-6)
     assert not found.fits
     assert found.cables_s is None
@@ -51,11 +58,48 @@ def test_a_figure_below_its_path_s_own_time_does_not_fit(racf: SuiteCurve) -> No
 
 def test_a_topology_with_both_nodes_in_one_group_has_one_switch_between(racf: SuiteCurve) -> None:
     curve = msgspec.structs.replace(racf, hosts=("c1", "c2"))
-    leaf = Topology((Group("leaf1", ("c1", "c2", "c3")),), "topology.conf")
-    (found,) = latency_budgets(imported("edr", curve, leaf))
+    leaf = Topology((Group("leaf1", ("c1", "c2", "c3"), is_switch=True),), "topology.conf")
+    found = the_budget(imported("edr", curve, leaf))
     assert (found.switches, found.switch.link, found.path) == (1, "EDR", "c1 → c2")
-    apart = Topology((Group("leaf1", ("c1",)), Group("leaf2", ("c2",))), "topology.conf")
-    assert not list(latency_budgets(imported("edr", curve, apart)))
+    leaves = (Group("leaf1", ("c1",), is_switch=True), Group("leaf2", ("c2",), is_switch=True))
+    assert not list(latency_budgets(imported("edr", curve, Topology(leaves, "topology.conf"))))
+
+
+@pytest.mark.parametrize(
+    ("text", "switches"),
+    [
+        (text_of("slurm-23.11--tree"), 1),
+        (text_of("ibnetdiscover--fat-tree"), 1),
+        (text_of("slurm-24.05--block"), None),
+        (text_of("plain--racks"), None),
+    ],
+    ids=["slurm switches", "ibnetdiscover", "slurm blocks", "plain list"],
+)
+def test_only_a_leaf_switch_is_one_switch(
+    text: str, switches: int | None, racf: SuiteCurve
+) -> None:
+    topology = read(text)
+    curve = msgspec.structs.replace(racf, hosts=topology.groups[0].nodes[:2])
+    found = [
+        split if isinstance(split, Skipped) else split.switches
+        for split in latency_budgets(imported("edr", curve, topology))
+    ]
+    assert found == ([] if switches is None else [switches])
+
+
+@pytest.mark.parametrize(("message_bytes", "is_split"), [(0, True), (64, True), (65, False)])
+def test_a_message_whose_transfer_takes_time_is_not_split(
+    message_bytes: int, is_split: bool, racf: SuiteCurve
+) -> None:
+    (point,) = racf.points
+    points = tuple(
+        msgspec.structs.replace(point, message_bytes=message_bytes << more) for more in (1, 0)
+    )
+    run = imported("opa100 switches=1", msgspec.structs.replace(racf, points=points))
+    (found,) = latency_budgets(run)
+    assert isinstance(found, Skipped) != is_split
+    words = repr(budget(msgspec.structs.replace(sample.judged(), run=run)).blocks)
+    assert ("SKIPPED" in words, "both ends" in words) == (not is_split, is_split)
 
 
 @pytest.mark.parametrize("network", ["opa100", "100GbE roce switches=1", "fdr switches=1"])

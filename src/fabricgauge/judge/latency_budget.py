@@ -8,6 +8,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.words import figures
 
 
 class SwitchTime(NamedTuple):
@@ -33,6 +34,10 @@ SWITCH_TIMES = (
 
 #: Light in fibre takes 4.9 ns a metre (refractive index 1.47), a signal in copper 4.3 to 5.
 CABLE_S_PER_M = 5e-9
+
+#: Larger messages take a time of transfer that is neither the ends' nor the path's. 64 B at 100
+#: Gb/s take 5 ns.
+MOST_BYTES = 64
 
 
 class LatencyBudget(NamedTuple):
@@ -61,8 +66,11 @@ class LatencyBudget(NamedTuple):
         return self.ends_s > 0.0
 
 
-def latency_budgets(run: Run) -> Iterator[LatencyBudget]:
-    """Yield the budget of each path whose number of switches and whose switch are known."""
+def latency_budgets(run: Run) -> Iterator[LatencyBudget | Skipped]:
+    """Yield the budget of each path whose number of switches and whose switch are known.
+
+    It is skipped if the smallest message has more than ``MOST_BYTES``.
+    """
     by_name = {network.name: network for network in run.fabric.networks}
     only = run.fabric.networks[0] if len(run.fabric.networks) == 1 else None
     for curve in suite_curves(run):
@@ -73,18 +81,27 @@ def latency_budgets(run: Run) -> Iterator[LatencyBudget]:
             yield from _budget(network, run.fabric, curve)
 
 
-def _budget(network: Network, fabric: Fabric, curve: SuiteCurve) -> Iterator[LatencyBudget]:
+def _budget(
+    network: Network, fabric: Fabric, curve: SuiteCurve
+) -> Iterator[LatencyBudget | Skipped]:
     switch = _switch_time(network)
     switches = _switches(network, fabric, curve.hosts)
     if switch is None or switches is None:
         return
-    point = min(curve.points, key=_bytes)
+    point, path = min(curve.points, key=_bytes), " → ".join(curve.hosts[:2])
+    if _bytes(point) > MOST_BYTES:
+        yield Skipped(
+            f"{network.name}{path and f', {path}'}: the smallest message has"
+            f" {figures.size(_bytes(point))}, and its transfer takes a part of the latency;"
+            f" measure from {figures.size(MOST_BYTES)} or less on"
+        )
+        return
     latency_s = point.estimate.value
     cable_m = 0.0 if isinstance(network.cable_m, Skipped) else network.cable_m
     cables_s = cable_m * (switches + 1) * CABLE_S_PER_M
     ends_s = latency_s - switches * switch.seconds - cables_s
     yield LatencyBudget(
-        network.name, " → ".join(curve.hosts[:2]), point.message_bytes, latency_s, switches, switch,
+        network.name, path, point.message_bytes, latency_s, switches, switch,
         cables_s if cable_m else None, cable_m, ends_s,
     )  # fmt: skip
 
@@ -105,10 +122,11 @@ def _switch_time(network: Network) -> SwitchTime | None:
 
 
 def _switches(network: Network, fabric: Fabric, hosts: Sequence[str]) -> int | None:
-    """Return the stated number, else 1 for two nodes in one group of a topology file."""
+    """Return the stated number, else 1 for two nodes on one leaf switch of a topology file."""
     if not isinstance(network.switches, Skipped):
         return network.switches
     pair = set(hosts[:2])
-    if len(pair) == 2 and any(pair <= set(group.nodes) for group in fabric.topology.groups):
+    leaves = (group for group in fabric.topology.groups if group.is_switch)
+    if len(pair) == 2 and any(pair <= set(leaf.nodes) for leaf in leaves):
         return 1
     return None

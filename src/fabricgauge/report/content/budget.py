@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.latency_budget import LatencyBudget, latency_budgets
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.words.figures import microseconds, percent, size
 from fabricgauge.model.words.sentences import counted
@@ -17,7 +18,10 @@ def budget(judged: Judged) -> doc.Section:
     return doc.Section("budget", "Latency budget", tuple(blocks))
 
 
-def _blocks(each: LatencyBudget) -> Iterator[doc.Block]:
+def _blocks(each: LatencyBudget | Skipped) -> Iterator[doc.Block]:
+    if isinstance(each, Skipped):
+        yield doc.Paragraph(f"SKIPPED: {each.reason}")
+        return
     sized = "" if each.message_bytes is None else f" of {size(each.message_bytes)}"
     path = f", {each.path}" if each.path else ""
     yield doc.Paragraph(

@@ -17,9 +17,9 @@ def test_a_slurm_tree_gives_its_leaves_with_their_parent() -> None:
     found = read(text_of("slurm-23.11--tree"))
     assert found.source == "fabric.txt (Slurm)"
     assert found.groups == (
-        Group("leaf1", ("cn001", "cn002", "cn003", "cn004"), parent="spine"),
-        Group("leaf2", ("cn005", "cn006", "cn007", "cn012"), parent="spine"),
-        Group("leaf3", ("gpu1", "gpu2"), parent="spine"),
+        Group("leaf1", ("cn001", "cn002", "cn003", "cn004"), parent="spine", is_switch=True),
+        Group("leaf2", ("cn005", "cn006", "cn007", "cn012"), parent="spine", is_switch=True),
+        Group("leaf3", ("gpu1", "gpu2"), parent="spine", is_switch=True),
     )
 
 
@@ -40,8 +40,8 @@ def test_a_plain_list_keeps_its_order_and_names_with_spaces() -> None:
 def test_hosts_are_on_the_leaf_that_they_are_cabled_to_and_uplinks_are_counted() -> None:
     found = read(text_of("ibnetdiscover--fat-tree"))
     assert found.groups == (
-        Group("leaf1", ("cn1", "cn2", "cn3", "cn4"), parent="spine1", uplinks=4),
-        Group("leaf2", ("cn5", "cn6", "cn7", "cn8"), parent="spine1", uplinks=4),
+        Group("leaf1", ("cn1", "cn2", "cn3", "cn4"), parent="spine1", uplinks=4, is_switch=True),
+        Group("leaf2", ("cn5", "cn6", "cn7", "cn8"), parent="spine1", uplinks=4, is_switch=True),
     )
     assert "no host: 1" in found.source
 

@@ -81,6 +81,7 @@ def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     groups = Groups(lines)
     parents: dict[str, str] = {}
     children: list[tuple[int, str]] = []
+    named_switches: set[str] = set()
     for line, settings in _settings(numbered, lines):
         name = next((settings[key] for key in _NAMES if key in settings), None)
         if name is None:
@@ -92,6 +93,8 @@ def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
                 line, f"{name!r:.80} has neither Nodes= nor Switches=; expected {EXPECTED_SLURM}"
             )
         groups.add(line, name, lines.names(line, nodes) if nodes else ())
+        if "switchname" in settings:
+            named_switches.add(name)
         for child in lines.names(line, switches) if switches else ():
             parents.setdefault(child, name)
             children.append((line, child))
@@ -99,7 +102,8 @@ def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
         if groups.line_of(child) is None:
             raise lines.error(line, f"switch {child!r:.80} has no SwitchName= line of its own")
     return Topology(
-        groups.with_nodes(lambda name: parents.get(name, "")), f"{lines.source} (Slurm)"
+        groups.with_nodes(lambda name: parents.get(name, ""), named_switches),
+        f"{lines.source} (Slurm)",
     )
 
 

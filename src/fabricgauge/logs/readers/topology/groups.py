@@ -1,7 +1,7 @@
 """Share the parts of topology readers: numbered lines, bounds, errors, groups."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.topology import Group
@@ -128,8 +128,12 @@ class Groups:
     def line_of(self, name: str) -> int | None:
         return self._line_of_group.get(name)
 
-    def with_nodes(self, parent: Callable[[str], str] = lambda name: "") -> tuple[Group, ...]:
+    def with_nodes(
+        self, parent: Callable[[str], str] = lambda name: "", switches: Container[str] = ()
+    ) -> tuple[Group, ...]:
         """Return the groups that have nodes."""
         return tuple(
-            Group(name, nodes, parent=parent(name)) for name, nodes in self._nodes.items() if nodes
+            Group(name, nodes, parent=parent(name), is_switch=name in switches)
+            for name, nodes in self._nodes.items()
+            if nodes
         )

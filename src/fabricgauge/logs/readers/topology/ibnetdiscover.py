@@ -57,7 +57,13 @@ class Cabling:
             for guid, ups in above.items()
         }
         return tuple(
-            Group(names[guid], tuple(sorted(hosts[guid])), parents[guid], above[guid].total())
+            Group(
+                names[guid],
+                tuple(sorted(hosts[guid])),
+                parents[guid],
+                above[guid].total(),
+                is_switch=True,
+            )
             for guid in self.switches
             if hosts[guid]
         )
