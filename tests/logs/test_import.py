@@ -177,7 +177,7 @@ def test_hosts_are_stated_for_the_files_that_a_pattern_fits(tmp_path: Path) -> N
     found = {one["source"]: (one["hosts"], one["outcome"]) for one in report["tables"]}
     assert found == {
         "logs/rack1/put.out": (["c1", "c2"], "PASS"),
-        "logs/rack2/put.out": (["d1"], "INVALID"),
+        "logs/rack2/put.out": (["d1", "d1"], "INVALID"),
         "logs/other.out": (["e1", "e2"], "PASS"),
     }
     assert checked.status == 3
