@@ -297,7 +297,7 @@ done
 def test_a_node_that_is_deaf_under_load_is_named(tmp_path: Path, lab: Callable[..., str]) -> None:
     program = str(Path(sys.executable).with_name("fabricgauge"))
     name = lab("--nodes", "3", "--network", "net1:100M")
-    words = (program, "check", "--lab", name, "--soak", "12s", "--soak-share", "0.8", "--answers",
+    words = (program, "check", "--lab", name, "--soak", "20s", "--soak-share", "0.8", "--answers",
              "-q", "--format", "json", "-o", str(tmp_path))  # fmt: skip
 
     def ask() -> list[tuple[str, str, str]]:
