@@ -20,6 +20,7 @@ from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import rechecked_streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import doubt_faults
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
@@ -112,8 +113,11 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 @judge_networks(ID)
 def judge(subject: Subject) -> Iterator[Verdict]:
-    if not subject.pairs:
-        return
+    if subject.pairs:
+        yield from doubt_faults(subject, _judge(subject))
+
+
+def _judge(subject: Subject) -> Iterator[Verdict]:
     lossy_nodes = lossy.named(subject)
     slow_parts = _slow_parts(subject)
     faults = tuple(

@@ -25,6 +25,7 @@ from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.localise.typical import inside
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import doubt_faults
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict, VerdictSubject
@@ -133,6 +134,7 @@ def judge(subject: Subject) -> Verdicts:
     verdicts = [_judge_node(subject, pairs, node) for node in slow]
     if len(unexplained) or not (slow or pairs.low.any()):
         verdicts.append(_judge_pairs(subject, pairs, unexplained))
+    verdicts = [*doubt_faults(subject, verdicts)]
     return verdicts or Skipped("outliers judges the pairs below the ceiling")
 
 

@@ -125,3 +125,28 @@ def test_a_node_with_two_ranks_is_written_twice(text: str, nodes: tuple[str, ...
 
 def test_a_heading_with_foreign_units_is_refused() -> None:
     assert not curves_in("src,dst,lat(us),bandwidth(GBytes/s)\n0,1,1.00,12.3 \n1,0,1.00,12.3 \n")
+
+
+def outcomes(text: str, nodes: tuple[str, ...]) -> dict[str, Outcome]:
+    network = Network("net", "0.0.0.0/0", "omni-path", 100e9, "stated", (), stated_mtu_bytes=10240)
+    fabric = Fabric(nodes=(), unreached=(), networks=(network,))
+    plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
+    launch = launch_of(curves_in(text), nodes)
+    judged = conclude(Run("r", "", (), {}, fabric, plan, (launch,), complete=True), DEFAULTS)
+    return {verdict.rule: verdict.outcome for verdict in judged.verdicts}
+
+
+@pytest.mark.parametrize(("within_us", "stated", "expected"), [
+    (0.35, False, Outcome.INCONCLUSIVE), (0.35, True, Outcome.PASS), (0.95, False, Outcome.WARN),
+])  # fmt: skip
+def test_pairs_inside_a_node_are_no_fault(
+    within_us: float, stated: bool, expected: Outcome
+) -> None:
+    """Two ranks on each of eight nodes: 9 GB/s inside a node; or a slow network without one."""
+    rows = [
+        f"{a},{b},{within_us if a // 2 == b // 2 else 0.95:.2f},"
+        f"{9000 + a if a // 2 == b // 2 else 12300 + a + b:.6f} "
+        for a, b in itertools.permutations(range(16), 2)
+    ]  # fmt: skip
+    nodes = tuple(f"c{rank // 2}" for rank in range(16)) if stated else ()
+    assert outcomes("\n".join([HEADING, *rows, ""]), nodes)["pairs"] is expected

@@ -1,0 +1,50 @@
+"""Find ranks of a log that share a node, although nobody stated the nodes of the ranks."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+import numpy as np
+
+from fabricgauge.judge.rules.floor import crossed_medium
+from fabricgauge.judge.subject import Subject
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.verdict import Outcome, Verdict
+
+_REMEDY = "state the node of each rank, in rank order: fabricgauge import --hosts c1,c1,c2,c2"
+
+
+def describe_shared_nodes(subject: Subject) -> str:
+    """Return a sentence if pairs of unplaced ranks are quicker than the network; else empty."""
+    if isinstance(subject.ceiling, Skipped) or not _has_unplaced_ranks(subject):
+        return ""
+    least_s = subject.limit(f"floor.{crossed_medium(subject, None)}")
+    most = subject.ceiling.payload_bytes_per_s * (1 + subject.limit("above-ceiling.tolerance"))
+    quick = 0
+    for analysis in subject.pairs:
+        values = analysis.matrix.values
+        is_quick = values < least_s if analysis.matrix.quantity == "latency" else values > most
+        quick = max(quick, int(np.count_nonzero(is_quick)))
+    return f"ranks share a node: {quick:,} directed pairs are quicker than the network" * (
+        quick > 0
+    )
+
+
+def doubt_faults(subject: Subject, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    """Yield the verdicts; no fault is sure if a slow pair may be inside a node."""
+    reason = describe_shared_nodes(subject)
+    for verdict in verdicts:
+        if reason and verdict.outcome in (Outcome.FAIL, Outcome.WARN):
+            yield msgspec.structs.replace(
+                verdict, outcome=Outcome.INCONCLUSIVE, cause=reason, remedy=_REMEDY
+            )
+        else:
+            yield verdict
+
+
+def _has_unplaced_ranks(subject: Subject) -> bool:
+    return subject.imported and any(
+        len(launch.hosts_of(curve)) != curve.evidence.rank_pairs.ranks
+        for launch in subject.launches
+        for curve in launch.curves
+        if curve.evidence.rank_pairs
+    )
