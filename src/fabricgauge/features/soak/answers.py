@@ -296,7 +296,10 @@ def judge_answers(answers: Sequence[Answer], error: str = "") -> tuple[Outcome, 
         )
     if not any(answer.loaded.asked for answer in answers):
         return Outcome.INCONCLUSIVE, "no round of questions ended under the load: soak for longer"
-    fabric = [outcome for answer, outcome in outcomes.items() if answer.kind not in (HOST, ACCESS)]
+    # A fabric's tool may end well without an adapter: it stands alone only without addresses.
+    fabric = [outcome for answer, outcome in outcomes.items() if answer.peer] or [
+        outcome for answer, outcome in outcomes.items() if answer.kind not in (HOST, ACCESS)
+    ]
     if not fabric:
         return Outcome.INCONCLUSIVE, (
             "the nodes have no address to ask over the network, and no tool of a fabric"
