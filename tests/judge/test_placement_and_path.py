@@ -6,7 +6,12 @@ from hypothesis import strategies as st
 from tests.judge import planted
 
 from fabricgauge.judge.judging import overall
-from fabricgauge.model.measurement import Measurement, NodeCounters, Placement
+from fabricgauge.model.measurement import (
+    InterfaceCounters,
+    Measurement,
+    NodeCounters,
+    Placement,
+)
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome, exit_status
 
@@ -279,21 +284,24 @@ def test_placement_is_invalid_when_each_rank_sent_to_itself() -> None:
 
 
 def test_two_nodes_with_the_same_counters_prove_no_path() -> None:
-    def busy(counters: NodeCounters, rank: int, copied: bool) -> NodeCounters:
-        moved = {
-            name: msgspec.structs.replace(
-                after, rx_bytes=after.tx_bytes + (0 if copied else rank),
-                rx_packets=after.tx_packets,
+    def busy(counters: NodeCounters, rank: int) -> NodeCounters:
+        def since_boot(counts: InterfaceCounters, received: int) -> InterfaceCounters:
+            return msgspec.structs.replace(
+                counts, tx_bytes=counts.tx_bytes + 1000, rx_bytes=received + 1000 + rank
             )
-            for name, after in counters.after.items()
-        }  # fmt: skip
-        return msgspec.structs.replace(counters, rank=rank, after=moved)
+
+        before = {name: since_boot(counts, 0) for name, counts in counters.before.items()}
+        after = {name: since_boot(counts, 600) for name, counts in counters.after.items()}
+        return msgspec.structs.replace(counters, before=before, after=after)
 
     def outcome_of(*, copied: bool) -> Outcome:
         launches = planted.changed(
             planted.sound_launches(),
             lambda case: msgspec.structs.replace(case, counters=tuple(
-                busy(case.counters[0 if copied else rank], rank, copied) for rank in (0, 1)
+                msgspec.structs.replace(
+                    busy(case.counters[node], node), rank=rank, host=f"c{rank + 1}"
+                )
+                for rank, node in ((0, 0), (1, 0 if copied else 1))
             )),
         )  # fmt: skip
         (verdict,) = planted.by_rule(planted.verdicts(planted.run(launches)), "path")

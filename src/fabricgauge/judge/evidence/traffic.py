@@ -121,12 +121,15 @@ def _find_copies(launch: Launch) -> dict[int, str]:
 
 
 def _read_moved(counters: NodeCounters) -> tuple[tuple[int, ...], ...]:
-    """Return the counts before and after of each interface that received and sent octets."""
+    """Return the counts before and after of each interface that received and sent octets.
+
+    An interface that had counted nothing before is left out: two new ones may count the same.
+    """
     return tuple(
         (*_read_frames(before), *_read_frames(after))
         for name, before in sorted(counters.before.items())
         if name != "lo" and (after := counters.after.get(name))
-        and after.rx_bytes > before.rx_bytes and after.tx_bytes > before.tx_bytes
+        and after.rx_bytes > before.rx_bytes > 0 and after.tx_bytes > before.tx_bytes > 0
     )  # fmt: skip
 
 
