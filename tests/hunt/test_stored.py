@@ -92,6 +92,18 @@ def lasting(factor: float) -> Change:
     return cases(lambda case: replace(case, wall_s=factor * case.wall_s))
 
 
+def with_second_addresses(run: Run) -> Run:
+    """Each interface of the network has one more address in it, and is a member once more."""
+    networks = tuple(
+        replace(network, members=(
+            *network.members,
+            *(replace(member, ip=f"{member.ip}9") for member in network.members),
+        ))
+        for network in run.fabric.networks
+    )  # fmt: skip
+    return replace(run, fabric=replace(run.fabric, networks=networks))
+
+
 DECEIVING: Mapping[str, Change] = {
     "a launch with both ranks on one node": launches(
         lambda launch: replace(launch, nodes=("c1", "c1"))
@@ -161,6 +173,7 @@ SOUND: Mapping[str, Change] = {
         lambda use: replace(use, quota_processors=2.0, throttled_s=0.0)
     ),
     "a slow first block of each stream": cases(slow_first_block),
+    "second addresses of the network's interfaces": with_second_addresses,
     "a shutdown that failed after all records": ended("ok", 1),
     "an interrupt after the last case": ended("interrupted", None),
     "a tenth more time between the samples": lasting(1.1),

@@ -67,8 +67,10 @@ def _find_crossing(
 ) -> _Crossing | None:
     """Return what crossed a member's cables; those below a VLAN or a bridge carry more."""
     node, total = fabric.node(name), _Crossing()
-    for member in network.rails_of(name):
-        below = () if isinstance(node, Skipped) else node.below(member.interface)
+    # An interface with two addresses in the network is two members, and counts once.
+    interfaces = dict.fromkeys(member.interface for member in network.rails_of(name))
+    for interface in interfaces:
+        below = () if isinstance(node, Skipped) else node.below(interface)
         cables = [
             name_below
             for name_below in below
@@ -76,13 +78,13 @@ def _find_crossing(
         ]
         rises = [
             rise
-            for names in ([member.interface], cables)
+            for names in ([interface], cables)
             if (rise := _sum_rises(counters, names)) is not None
         ]
         if not rises:
             return None
         total = _Crossing(*map(sum, zip(total, max(rises), strict=True)))
-    return total if network.rails_of(name) else None
+    return total if interfaces else None
 
 
 def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing | None:
