@@ -15,6 +15,8 @@ RESOLUTION_S = 2e-9
 MOST_BETWEEN_READINGS = 2.0
 #: Seconds that ranks of a busy machine may begin apart, by our reckoning.
 APART_S = 0.1
+#: A job's script measures its launches in whole seconds.
+LAUNCH_CLOCK_S = 1.0
 #: Fewest blocks of a case that may be means of several: the engine merges neighbours at 512.
 MERGED_BLOCKS = 256
 
@@ -45,7 +47,7 @@ def _void(launch: Launch, *, simulated: bool) -> Launch:
 def _longer_than_launch(launch: Launch) -> str:
     """Return a sentence if the cases lasted longer than their launch, by the head's clock."""
     cases_s, launch_s = sum(case.wall_s for case in launch.measurements), launch.ended.wall_s
-    if launch_s <= 0.0 or cases_s <= (1.0 + ROUNDING) * launch_s:
+    if launch_s <= 0.0 or cases_s <= (1.0 + ROUNDING) * launch_s + LAUNCH_CLOCK_S:
         return ""
     lasted = f"{figures.duration(cases_s)}, and the launch {figures.duration(launch_s)}"
     return f"the cases of its launch lasted {lasted}"
