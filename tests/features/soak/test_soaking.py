@@ -285,7 +285,8 @@ def test_a_soak_of_a_lab_keeps_both_directions_up(tmp_path: Path) -> None:
     answers = report["soak"]["answers"]
     asked = {(answer["node"], answer["kind"], answer["peer"]) for answer in answers}
     assert asked >= {("c1", "echo", "c2"), ("c2", "connect", "c1"), ("c1", "access", "")}
-    assert all(answer["before"]["missing"] == 0 for answer in answers)
+    # Tools of a fabric may be there without an adapter: they fail from the beginning.
+    assert all(answer["before"]["missing"] == 0 for answer in answers if answer["peer"])
     (run,) = tmp_path.iterdir()
     assert {SOAKED, "report.html", "fabric.json"} <= {entry.name for entry in run.iterdir()}
 
