@@ -164,6 +164,7 @@ def generate_key(tmp_path: Path, user: str) -> tuple[Path, str]:
                                    capture_output=True).stdout)  # fmt: skip
     printed = subprocess.run([*gpg, "--with-colons", "--fingerprint", user], check=True,
                              capture_output=True, text=True).stdout  # fmt: skip
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
     fingerprint = next(line.split(":")[9] for line in printed.splitlines() if line[:3] == "fpr")
     return key, fingerprint
 
