@@ -58,8 +58,12 @@ def test_a_node_without_the_decoder_is_told_what_it_lacks(
         app, "path_programs", lambda *_: PathPrograms(tracer, built.calls, built.mpi)
     )
     words = ["--network", "node", "--calls", "send", "-o", str(tmp_path / "paths"), "--quiet"]
-    done = CliRunner().invoke(path_command, words)
-    assert done.exit_code == 3, done.output
+    for _ in range(5):
+        done = CliRunner().invoke(path_command, words)
+        assert done.exit_code == 3, done.output
+        # mpiexec may end by SIGPIPE, as it writes to the ended rank, before it passes on its words.
+        if "SIGPIPE" not in done.output:
+            break
     assert f"a node lacks {ZYDIS_LIBRARY}" in " ".join(done.output.split())
 
 
