@@ -123,11 +123,11 @@ def _measure(
     engine: Engine, place: Place, reference: Reference, trial: Trial
 ) -> tuple[Measurement, ...]:
     cases = [
-        latency_case(f"trial/{number}", trial.size_bytes, BUDGET_S)
+        latency_case(f"trial/{number}", trial.size_bytes, BUDGET_S, reference.buffers)
         for number in range(reference.trials)
     ]
     samples = max(FEWEST_REPEATS, trial.repeats // trial.batch)
-    options = (*reference.engine_options, "--iterations", str(samples))
+    options = ("--iterations", str(samples))
     measured, _ = run_engine(engine, place, cases, options)
     return measured
 

@@ -11,6 +11,7 @@ from fabricgauge.logs.readers.engine import parse_line
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.model.pattern import Buffers
 from fabricgauge.model.plan import Case
 from fabricgauge.nodes import process
 from fabricgauge.nodes.engines.build import build
@@ -82,6 +83,6 @@ def times_of(measured: Measurement) -> Times:
     return measured.times
 
 
-def latency_case(name: str, size_bytes: int, budget_s: float) -> Case:
+def latency_case(name: str, size_bytes: int, budget_s: float, buffers: Buffers = "fewest") -> Case:
     """A ping-pong of two ranks."""
-    return Case(name, "latency", size_bytes, 1, 0, 1, budget_s)
+    return Case(name, "latency", size_bytes, 1, 0, 1, budget_s, buffers=buffers)

@@ -114,9 +114,9 @@ def _half_round_trip(
     """Raises:
     CannotRun: the bytes did not go the provider's way.
     """
-    samples = ("--iterations", str(trips), "--separate-buffers")
+    samples = ("--iterations", str(trips))
     (measured,), _ = run_engine(
-        engine, place, [latency_case("trial", size, BUDGET_S)], (*words, *samples)
+        engine, place, [latency_case("trial", size, BUDGET_S, "single")], (*words, *samples)
     )
     payload, crossed = sum(measured.payload_sent_bytes), _loopback_bytes(measured)
     if provider == "shm" and crossed >= payload >= ENOUGH_BYTES:

@@ -4,8 +4,7 @@ The suite is not installed with this program: a folder with its programs, built 
 has to be named. Like is compared with like: its statistics are means over all pairs, so ours are
 too; the medians, which fabricgauge reports, are shown beside them. What remains is what OSU 7.4
 does between samples: a barrier of all ranks before every window and every round trip, so that each
-is timed alone and in a network that has just run empty. ``-b multiple`` gives its pending receives
-memory of their own, as ours have.
+is timed alone and in a network that has just run empty. Both have the same buffers.
 """
 
 import argparse
@@ -18,14 +17,14 @@ import msgspec
 from benchmarks.launching import WRAPPERS, engine_for, run_engine, run_program, times_of
 from benchmarks.places import Place, of_ranks
 from benchmarks.ratios import in_turn, spread
-from benchmarks.references import SEPARATE, add_folders, of_kind
+from benchmarks.references import add_folders, of_kind
 from benchmarks.tables import bytes_text, heading, table
 
 from benchmarks import osu
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.pattern import Pattern
+from fabricgauge.model.pattern import Buffers, Pattern
 from fabricgauge.model.plan import Case
 
 SIZES = (8, 4096, 65536)
@@ -50,6 +49,7 @@ class Rival(msgspec.Struct, frozen=True):
     unit: str
     scale: float
     options: tuple[str, ...]
+    buffers: Buffers
     theirs: Callable[[str], dict[int, float]]
     alike: Callable[[Measurement], float]
     usual: Callable[[Measurement], float]
@@ -111,8 +111,11 @@ def _row(
         return rival.theirs(done.stdout)[size]
 
     def ours() -> Measurement:
-        case = Case(f"{rival.pattern}/{size}", rival.pattern, size, rival.window, 0, 1, BUDGET_S)
-        told = (*SEPARATE, "--iterations", str(options.iterations))
+        case = Case(
+            f"{rival.pattern}/{size}", rival.pattern, size, rival.window, 0, 1, BUDGET_S,
+            buffers=rival.buffers,
+        )  # fmt: skip
+        told = ("--iterations", str(options.iterations))
         (measured,), _ = run_engine(engine, place, (case,), told)
         return measured
 
@@ -145,11 +148,11 @@ def _median_messages_per_s(measured: Measurement) -> float:
 RIVALS = (
     Rival(
         "osu_mbw_mr", "multi_bandwidth", WINDOW, "million messages/s", 1e-6,
-        ("-W", str(WINDOW), "-b", "multiple"), osu.messages_per_s,
+        ("-W", str(WINDOW), "-b", "multiple"), "multiple", osu.messages_per_s,
         _mean_messages_per_s, _median_messages_per_s,
     ),
     Rival(
-        "osu_multi_lat", "multi_latency", 1, "µs", 1e6, (), osu.half_round_trips_s,
+        "osu_multi_lat", "multi_latency", 1, "µs", 1e6, (), "single", osu.half_round_trips_s,
         lambda measured: times_of(measured).mean_s,
         lambda measured: times_of(measured).median_s,
     ),

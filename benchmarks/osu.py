@@ -31,6 +31,20 @@ def half_round_trips_s(text: str) -> dict[int, float]:
     return times
 
 
+def means_and_medians(text: str) -> dict[int, tuple[float, float]]:
+    """Mean and median by message size, in the table's unit: ``-z`` prints P50 after the mean."""
+    figures: dict[int, tuple[float, float]] = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) < 3 or not words[0].isdecimal():
+            continue
+        try:
+            figures[int(words[0])] = float(words[1]), float(words[2])
+        except ValueError:
+            continue
+    return figures
+
+
 def messages_per_s(text: str) -> dict[int, float]:
     """Messages per second of all pairs by message size: rows of ``osu_mbw_mr``."""
     rates: dict[int, float] = {}

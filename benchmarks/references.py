@@ -17,27 +17,26 @@ from benchmarks.places import Place
 from benchmarks import imb, netpipe, osu
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.model.pattern import Buffers
 
 #: A launch takes about a second; MPICH 4.0's shutdown now and then never ends.
 TIMEOUT_S = 20.0
 
-#: OSU and IMB never receive into the buffer that they send from; NetPIPE, like the engine
-#: unless told otherwise, has but one.
-SEPARATE = ("--separate-buffers",)
 
 Measure: TypeAlias = Callable[[Engine, Place, int, int], float]
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """Another benchmark's half round trip, and how the engine has to measure to be like it.
+    """Another benchmark's half round trip, and the buffers with which the engine is like it.
 
     ``measure(engine, place, size_bytes, repeats)`` starts it once and returns seconds: the
-    lowest mean of ``trials`` trials of ``repeats`` round trips each.
+    lowest mean of ``trials`` trials of ``repeats`` round trips each. OSU and IMB never receive into
+    the buffer that they send from; NetPIPE, like the engine unless it is asked, has but one.
     """
 
     name: str
     trials: int
-    engine_options: tuple[str, ...]
+    buffers: Buffers
     measure: Measure
 
 
@@ -52,13 +51,13 @@ def add_folders(parser: argparse.ArgumentParser) -> None:
 
 def references(kind: str, options: argparse.Namespace) -> list[Reference]:
     """NetPIPE, and the suites that were named for this kind of MPI."""
-    found = [Reference("NetPIPE", netpipe.TRIALS, (), _netpipe)]
+    found = [Reference("NetPIPE", netpipe.TRIALS, "fewest", _netpipe)]
     for folder in of_kind(kind, options.osu):
         measure = _suite(folder / "osu_latency", osu.one_size, osu.half_round_trips_s)
-        found.append(Reference("OSU", 1, SEPARATE, measure))
+        found.append(Reference("OSU", 1, "single", measure))
     for folder in of_kind(kind, options.imb):
         measure = _suite(folder / "IMB-MPI1", imb.one_size, imb.half_round_trips_s)
-        found.append(Reference("IMB", 1, SEPARATE, measure))
+        found.append(Reference("IMB", 1, "single", measure))
     return found
 
 

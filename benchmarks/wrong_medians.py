@@ -83,8 +83,10 @@ def _row(launches: Sequence[Sequence[float]]) -> tuple[str, ...]:
 
 
 def _our_medians(engine: Engine, place: Place, size_bytes: int) -> list[float]:
-    cases = [latency_case(f"case/{number}", size_bytes, CASE_S) for number in range(CASES)]
-    measured, _ = run_engine(engine, place, cases, ("--separate-buffers",))
+    cases = [
+        latency_case(f"case/{number}", size_bytes, CASE_S, "single") for number in range(CASES)
+    ]
+    measured, _ = run_engine(engine, place, cases)
     return [times_of(case).median_s for case in measured]
 
 

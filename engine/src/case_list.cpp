@@ -23,10 +23,11 @@ constexpr std::int64_t most_ranks = 1 << 20;
 
 constexpr std::array required = {"pattern", "bytes", "window", "origin", "target", "budget_s"};
 constexpr std::array optional = {"ranks", "pairs", "concurrent", "rounds", "load", "epoch", "threads",
-                                 "clock"};
+                                 "clock", "buffers"};
 constexpr std::array loads = {Load::none, Load::all_to_all, Load::incast, Load::permutation};
 constexpr std::array epochs = {Epoch::flush, Epoch::fence, Epoch::pscw};
 constexpr std::array clocks = {ClockChoice::best, ClockChoice::synchronised, ClockChoice::barrier};
+constexpr std::array buffer_uses = {Buffers::fewest, Buffers::single, Buffers::multiple};
 
 using Fields = std::map<std::string, std::string>;
 
@@ -142,6 +143,7 @@ Case case_in(const std::string& line) {
     found.epoch = choice_in(fields, "epoch", epochs);
     found.threads = optional_number_in(fields, "threads", 1, most_threads);
     found.clock = choice_in(fields, "clock", clocks);
+    found.buffers = choice_in(fields, "buffers", buffer_uses);
     return found;
 }
 
@@ -175,6 +177,15 @@ const char* name_of(ClockChoice clock) noexcept {
         case ClockChoice::best: return "best";
         case ClockChoice::synchronised: return "synchronised";
         case ClockChoice::barrier: return "barrier";
+    }
+    return "";
+}
+
+const char* name_of(Buffers buffers) noexcept {
+    switch (buffers) {
+        case Buffers::fewest: return "fewest";
+        case Buffers::single: return "single";
+        case Buffers::multiple: return "multiple";
     }
     return "";
 }

@@ -25,12 +25,11 @@ std::int64_t largest_load_memory_bytes(const Case& measured, int members) {
 
 }  // namespace
 
-std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check,
-                                PingPongBuffers buffers) {
+std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check) {
     const std::int64_t of_samples = samples_memory_bytes(measuring_pairs(measured, members));
     if (is_ring(measured.pattern)) return of_samples + ring_memory_bytes(measured);
     const Case pair = case_of_pair(measured, 0, 1);
-    return of_samples + memory_needed_bytes(pair, check, buffers) +
+    return of_samples + memory_needed_bytes(pair, check) +
            largest_load_memory_bytes(measured, members);
 }
 

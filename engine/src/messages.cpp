@@ -32,18 +32,17 @@ bool fetches(Pattern pattern) noexcept {
 std::int64_t sending_slots(const Case& measured, bool check) noexcept {
     if (measured.pattern == Pattern::get_latency || measured.pattern == Pattern::get_bandwidth)
         return 0;
-    return check ? window_slots(measured) : 1;
+    return check || measured.buffers == Buffers::multiple ? window_slots(measured) : 1;
 }
 
 std::int64_t comparing_slots(const Case& measured) noexcept {
     return measured.pattern == Pattern::compare_and_swap_latency ? 1 : 0;
 }
 
-std::int64_t receiving_slots(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
-    if (is_one_sided(measured.pattern) && !fetches(measured.pattern)) return 0;
-    if (is_ping_pong(measured.pattern) && !check && buffers == PingPongBuffers::shared)
-        return 0;
-    return window_slots(measured);
+std::int64_t receiving_slots(const Case& measured, bool check) noexcept {
+    if (is_one_sided(measured.pattern)) return fetches(measured.pattern) ? window_slots(measured) : 0;
+    if (is_ping_pong(measured.pattern) && !check && measured.buffers == Buffers::fewest) return 0;
+    return measured.buffers == Buffers::single ? 1 : window_slots(measured);
 }
 
 std::int64_t threads_of(const Case& measured) noexcept {
@@ -55,10 +54,17 @@ std::int64_t padded(std::int64_t bytes) noexcept {
     return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-std::int64_t thread_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
-    return padded(measured.message_bytes * sending_slots(measured, check)) +
+// From one slot to the next of its kind.
+std::int64_t stride_bytes(const Case& measured) noexcept {
+    return measured.buffers == Buffers::multiple ? padded(measured.message_bytes)
+                                                 : measured.message_bytes;
+}
+
+std::int64_t thread_bytes(const Case& measured, bool check) noexcept {
+    const std::int64_t stride = stride_bytes(measured);
+    return padded(stride * sending_slots(measured, check)) +
            padded(measured.message_bytes * comparing_slots(measured)) +
-           padded(measured.message_bytes * receiving_slots(measured, check, buffers));
+           padded(stride * receiving_slots(measured, check));
 }
 
 }  // namespace
@@ -74,8 +80,8 @@ Buffer::Buffer(std::int64_t bytes, DeviceMemory* device)
     std::memset(data_.get(), fresh, size);
 }
 
-std::int64_t slots_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept {
-    return threads_of(measured) * thread_bytes(measured, check, buffers);
+std::int64_t slots_bytes(const Case& measured, bool check) noexcept {
+    return threads_of(measured) * thread_bytes(measured, check);
 }
 
 std::int64_t window_slots(const Case& measured) noexcept {
@@ -86,10 +92,9 @@ std::int64_t payload_of_operation_bytes(const Case& measured) noexcept {
     return measured.message_bytes * window_slots(measured) * threads_of(measured);
 }
 
-Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
-                   PingPongBuffers buffers)
-    : Messages(measured, check, buffers,
-               Buffer(window_memory != nullptr ? 0 : slots_bytes(measured, check, buffers))) {
+Messages::Messages(const Case& measured, bool check, std::byte* window_memory)
+    : Messages(measured, check,
+               Buffer(window_memory != nullptr ? 0 : slots_bytes(measured, check))) {
     if (window_memory == nullptr) return;
     at_window_ = true;
     // Filled as memory_ is, so that compare-and-swap finds its comparand.
@@ -97,10 +102,10 @@ Messages::Messages(const Case& measured, bool check, std::byte* window_memory,
     threads_ = {places_at_window(window_memory)};
 }
 
-Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
-                   bool is_window)
+Messages::Messages(const Case& measured, bool check, Buffer memory, bool is_window)
     : pattern_(measured.pattern), bytes_(measured.message_bytes), count_(window_slots(measured)),
-      check_(check), at_window_(is_window), memory_(std::move(memory)) {
+      check_(check), sends_apart_(check || measured.buffers == Buffers::multiple),
+      at_window_(is_window), memory_(std::move(memory)) {
     if (memory_.device() != nullptr) copy_.emplace(bytes_);
     if (is_window) {
         threads_ = {places_at_window(memory_.data())};
@@ -108,23 +113,22 @@ Messages::Messages(const Case& measured, bool check, PingPongBuffers buffers, Bu
     }
     for (std::int64_t thread = 0; thread < threads_of(measured); ++thread)
         threads_.push_back(
-            places_in(memory_.data() + thread * thread_bytes(measured, check, buffers), measured,
-                      check, buffers));
+            places_in(memory_.data() + thread * thread_bytes(measured, check), measured, check));
 }
 
 Messages::Places Messages::places_at_window(std::byte* window) const noexcept {
     return {{window, window, window, bytes_, bytes_}, window, nullptr};
 }
 
-Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bool check,
-                                     PingPongBuffers buffers) noexcept {
-    const std::int64_t bytes = measured.message_bytes;
+Messages::Places Messages::places_in(std::byte* memory, const Case& measured, bool check) noexcept {
+    const std::int64_t stride = stride_bytes(measured);
     const std::int64_t sent = sending_slots(measured, check);
-    std::byte* const compared = memory + padded(bytes * sent);
-    std::byte* const received = compared + padded(bytes * comparing_slots(measured));
-    Places places{{memory, received, memory, check ? bytes : 0, bytes},
+    const bool share = measured.buffers == Buffers::single && has_window(measured.pattern);
+    std::byte* const compared = memory + padded(stride * sent);
+    std::byte* const in = compared + padded(measured.message_bytes * comparing_slots(measured));
+    Places places{{memory, in, memory, sent > 1 ? stride : 0, share ? 0 : stride},
                   sent > 0 ? memory : nullptr, nullptr};
-    if (receiving_slots(measured, check, buffers) == 0) places.slots.in = memory;
+    if (receiving_slots(measured, check) == 0) places.slots.in = memory;
     if (check) places.slots.reply = places.slots.in;
     if (comparing_slots(measured) > 0) places.slots.reply = places.compared = compared;
     return places;
@@ -138,7 +142,7 @@ std::int64_t Messages::compared_slots() const noexcept {
 std::uint64_t Messages::place_of(Author author, std::int64_t thread,
                                  std::int64_t slot) const noexcept {
     const bool in_window = is_one_sided(pattern_) && author == Author::target;
-    return static_cast<std::uint64_t>(thread * count_ + (check_ || in_window ? slot : 0));
+    return static_cast<std::uint64_t>(thread * count_ + (sends_apart_ || in_window ? slot : 0));
 }
 
 void Messages::fill_message(std::byte* place, std::uint64_t seed) {
@@ -210,12 +214,11 @@ void Messages::take_away(Author author, std::uint64_t sample) noexcept {
     }
 }
 
-std::int64_t memory_needed_bytes(const Case& measured, bool check,
-                                 PingPongBuffers buffers) noexcept {
+std::int64_t memory_needed_bytes(const Case& measured, bool check) noexcept {
     const std::int64_t at_origin = sending_slots(measured, check) + comparing_slots(measured) +
-                                   receiving_slots(measured, check, buffers);
+                                   receiving_slots(measured, check);
     const std::int64_t at_target = is_one_sided(measured.pattern) ? window_slots(measured) : 0;
-    return measured.message_bytes * threads_of(measured) * std::max(at_origin, at_target);
+    return stride_bytes(measured) * threads_of(measured) * std::max(at_origin, at_target);
 }
 
 std::optional<std::int64_t> memory_available_bytes() {

@@ -34,7 +34,7 @@ void run_cases(Transport& transport, const std::vector<Case>& cases, const Optio
                                    clock.overhead_s, options.check_data, can_check_first(options),
                                    Host::read_waits,
                                    std::min(longest_extension_s, options.grace_s / 2.0)},
-                                  clock, options.buffers, {options.memory, device}, options.grace_s, interface};
+                                  clock, {options.memory, device}, options.grace_s, interface};
     const auto output = transport.rank() == 0 ? std::make_unique<Output>(options.output) : nullptr;
     Launch<Transport, Host>(transport, output.get(), settings).run(cases);
 }

@@ -180,7 +180,6 @@ const std::map<std::string, Setter>& valued_options() {
 const std::map<std::string, std::function<void(Options&)>>& switches() {
     static const std::map<std::string, std::function<void(Options&)>> table = {
         {"--check-data", [](Options& o) { o.check_data = true; }},
-        {"--separate-buffers", [](Options& o) { o.buffers = PingPongBuffers::separate; }},
         {"--thread-multiple", [](Options& o) { o.thread_multiple = true; }},
         {"--version", [](Options& o) { o.version = true; }},
     };

@@ -1,6 +1,7 @@
 #include "fabricgauge/pair_limits.hpp"
 
 #include "fabricgauge/collective_memory.hpp"
+#include "fabricgauge/concurrent_roles.hpp"
 
 namespace fabricgauge {
 
@@ -50,6 +51,17 @@ bool only_moves(Pattern pattern) {
     }
 }
 
+// One-sided operations, neighbours in a ring and collectives have memory of another kind.
+bool has_buffers_of_messages(Pattern pattern) {
+    switch (family_of(pattern)) {
+        case Family::pair: return !is_one_sided(pattern);
+        case Family::concurrent_pairs: return !is_ring(pattern);
+        case Family::collective: return false;
+        case Family::round_robin: return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string beyond_pair(const Case& measured, const std::string& thread_level) {
@@ -69,6 +81,19 @@ std::string beyond_memory(const Case& measured, const MemoryOptions& memory) {
         return name + " has host memory only: leave out --memory " + kind;
     if (family_of(measured.pattern) == Family::collective && memory.origin != memory.target)
         return name + " has no origin and target: take --memory " + kind;
+    return "";
+}
+
+std::string beyond_buffers(const Case& measured, bool check_data, bool only_pairs) {
+    if (measured.buffers == Buffers::fewest) return "";
+    const std::string name = name_of(measured.pattern);
+    const std::string key = std::string("buffers=") + name_of(measured.buffers);
+    if (!has_buffers_of_messages(measured.pattern))
+        return name + " has no buffers of messages to choose: leave out " + key;
+    if (measured.buffers != Buffers::single || !has_window(measured.pattern)) return "";
+    if (check_data)
+        return name + " with " + key + " keeps only the last message of a window: leave out --check-data";
+    if (only_pairs) return name + " with " + key + " lets receives overlap: measure it over MPI";
     return "";
 }
 

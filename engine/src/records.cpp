@@ -80,6 +80,7 @@ void write_settings(JsonWriter& json, const Case& measured) {
     if (measured.load != Load::none) json.member("load", name_of(measured.load));
     if (measured.epoch != Epoch::flush) json.member("epoch", name_of(measured.epoch));
     if (measured.threads != 1) json.member("threads", measured.threads);
+    if (measured.buffers != Buffers::fewest) json.member("buffers", name_of(measured.buffers));
     if (measured.losing) json.member("losing", true);
 }
 

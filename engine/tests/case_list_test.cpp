@@ -71,8 +71,9 @@ int main() {
         const Case found = parse_case_list(
             "a pattern=all_pairs_latency bytes=8 window=1 origin=0 target=0 budget_s=1 ranks=16 "
             "concurrent=2 rounds=0-2,7 load=incast epoch=pscw pairs=3 threads=2 "
-            "clock=barrier").at(0);
+            "clock=barrier buffers=multiple").at(0);
         check::expect(plain.clock == ClockChoice::best && found.clock == ClockChoice::barrier);
+        check::expect(plain.buffers == Buffers::fewest && found.buffers == Buffers::multiple);
         check::expect(found.rounds == std::vector<int>({0, 1, 2, 7}));
         check::expect_equal(found.ranks, 16);
         check::expect_equal(found.concurrent, 2);
@@ -83,6 +84,7 @@ int main() {
         for (const std::string rounds : {"3,2", "2-1", "", "x", "1,", "1,,2", "0-99999999", "-1", "0-1,1"})
             expect_refused(begin + "rounds=" + rounds, "rounds=" + rounds);
         expect_refused(begin + "load=heavy", "expected one of none, all_to_all");
+        expect_refused(begin + "buffers=many", "expected one of fewest, single, multiple");
         expect_refused(begin + "threads=0", "threads=0");
     });
     check::test("an unknown or repeated key is refused", [] {

@@ -37,7 +37,7 @@ std::vector<TogetherResult> measure(World& world, const Case& measured, const Pr
             concurrent_world::Transport transport(world, rank, measures);
             const Communicator communicator{rank, ranks, nodes};
             measure_concurrent_pairs(transport, concurrent_world::Clock{world, rank}, measured,
-                                     precision, PingPongBuffers::shared, communicator,
+                                     precision, communicator,
                                      results[static_cast<std::size_t>(rank)]);
         });
     for (std::thread& thread : threads) thread.join();
@@ -171,8 +171,7 @@ int main() {
     });
     check::test("memory counts what a load needs, and the sink's most of all", [] {
         const auto needed = [](Load load) {
-            return concurrent_memory_bytes(with(Pattern::loaded_latency, load), 32, false,
-                                      PingPongBuffers::shared);
+            return concurrent_memory_bytes(with(Pattern::loaded_latency, load), 32, false);
         };
         check::expect(needed(Load::none) < load_message_bytes * 3);
         check::expect(needed(Load::permutation) > needed(Load::none) + 2 * load_message_bytes);

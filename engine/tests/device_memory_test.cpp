@@ -55,8 +55,7 @@ Case with(Pattern pattern, std::int64_t bytes, std::int64_t window) {
 }
 
 Messages on(Inverted& device, const Case& measured) {
-    return {measured, true, PingPongBuffers::shared,
-            Buffer(slots_bytes(measured, true, PingPongBuffers::shared), &device)};
+    return {measured, true, Buffer(slots_bytes(measured, true), &device)};
 }
 
 // What the origin sent, as it comes to the target's device.
@@ -100,8 +99,7 @@ int main() {
         Inverted device;
         const Case measured = with(Pattern::put_bandwidth, 777, 4);
         Messages origin = on(device, measured);
-        Messages target(measured, true, PingPongBuffers::shared,
-                        Buffer(measured.sample_payload_bytes(), &device), true);
+        Messages target(measured, true, Buffer(measured.sample_payload_bytes(), &device), true);
         origin.fill(Author::origin, 2);
         for (std::int64_t slot = 0; slot < 4; ++slot)
             std::memcpy(target.memory().data() + slot * 777, origin.slots().outgoing(slot), 777);
@@ -117,8 +115,7 @@ int main() {
         Inverted device;
         const Case measured = with(Pattern::get_latency, 777, 1);
         Messages origin = on(device, measured);
-        Messages target(measured, true, PingPongBuffers::shared,
-                        Buffer(measured.sample_payload_bytes(), &device), true);
+        Messages target(measured, true, Buffer(measured.sample_payload_bytes(), &device), true);
         target.fill(Author::target, 0);
         std::memcpy(origin.slots().incoming(0), target.memory().data(), 777);
         Mismatch found;

@@ -27,18 +27,17 @@ constexpr Precision usual{0.01, 0.95, 0, 20e-9, false};
 constexpr Precision checking{0.01, 0.95, 0, 20e-9, true};
 constexpr Precision checking_first{0.01, 0.95, 0, 20e-9, false, true};
 
-Both measure(Wire& wire, const Case& measured, const Precision& precision,
-             PingPongBuffers buffers = PingPongBuffers::shared) {
+Both measure(Wire& wire, const Case& measured, const Precision& precision) {
     wire.window.resize(static_cast<std::size_t>(measured.sample_payload_bytes()) + 1);
     Both both;
     std::thread target([&] {
         loopback::Transport transport(wire, 1);
         std::byte* const window = is_one_sided(measured.pattern) ? wire.window.data() : nullptr;
-        Messages messages(measured, precision.check_data, window, buffers);
+        Messages messages(measured, precision.check_data, window);
         both.target = measure_as_target(transport, messages, measured, no_waits);
     });
     loopback::Transport transport(wire, 0);
-    Messages messages(measured, precision.check_data, nullptr, buffers);
+    Messages messages(measured, precision.check_data, nullptr);
     both.origin =
         measure_as_origin(transport, loopback::WireClock{wire}, messages, measured, precision);
     target.join();
@@ -310,11 +309,12 @@ int main() {
             check::expect_equal(both.origin.mismatch.offset, offset);
         }
     });
-    check::test("the first sample of every pattern is compared, with either kind of buffers", [] {
-        for (const Case& measured : every_case(1003, 0.01)) {
-            for (const auto buffers : {PingPongBuffers::shared, PingPongBuffers::separate}) {
+    check::test("the first sample of every pattern is compared, with any buffers", [] {
+        for (Case& measured : every_case(1003, 0.01)) {
+            for (const Buffers buffers : {Buffers::fewest, Buffers::single, Buffers::multiple}) {
+                measured.buffers = is_one_sided(measured.pattern) ? Buffers::fewest : buffers;
                 Wire wire;
-                const Both both = measure(wire, measured, checking_first, buffers);
+                const Both both = measure(wire, measured, checking_first);
                 check::expect_equal(both.origin.mismatch.found, 0);
                 check::expect_equal(both.origin.compared, 1);
                 check::expect(both.origin.recorder.samples() > 0);

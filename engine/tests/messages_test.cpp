@@ -9,8 +9,11 @@ using namespace fabricgauge;
 
 namespace {
 
-Case with(Pattern pattern, std::int64_t bytes, std::int64_t window) {
-    return {"a", pattern, bytes, window, 0, 1, 1.0};
+Case with(Pattern pattern, std::int64_t bytes, std::int64_t window,
+          Buffers buffers = Buffers::fewest) {
+    Case measured{"a", pattern, bytes, window, 0, 1, 1.0};
+    measured.buffers = buffers;
+    return measured;
 }
 
 }  // namespace
@@ -28,15 +31,40 @@ int main() {
         const Messages checked(with(Pattern::latency, 100, 1), true, nullptr);
         check::expect(checked.slots().incoming(0) != checked.slots().outgoing(0));
     });
-    check::test("with separate buffers what is sent is never received into", [] {
-        const Messages messages(with(Pattern::latency, 100, 1), false, nullptr,
-                                PingPongBuffers::separate);
-        check::expect(messages.slots().incoming(0) != messages.slots().outgoing(0));
-        check::expect(messages.slots().reply == messages.slots().outgoing(0));
+    check::test("OSU's uses of buffers never receive into what is sent", [] {
+        for (const Buffers buffers : {Buffers::single, Buffers::multiple}) {
+            const Messages messages(with(Pattern::latency, 100, 1, buffers), false, nullptr);
+            check::expect(messages.slots().incoming(0) != messages.slots().outgoing(0));
+            check::expect(messages.slots().reply == messages.slots().outgoing(0));
+        }
+    });
+    check::test("a single buffer receives the whole window, and another one is sent", [] {
+        const Messages messages(with(Pattern::bandwidth, 100, 4, Buffers::single), false, nullptr);
+        check::expect(messages.slots().incoming(3) == messages.slots().incoming(0));
+        check::expect(messages.slots().outgoing(3) == messages.slots().outgoing(0));
+        check::expect(messages.slots().incoming(0) - messages.slots().outgoing(0) == page_bytes);
+    });
+    check::test("multiple buffers give each message pages of its own, at both ends", [] {
+        const Messages messages(with(Pattern::bandwidth, 5000, 4, Buffers::multiple), false, nullptr);
+        check::expect(messages.slots().outgoing(1) - messages.slots().outgoing(0) == 2 * page_bytes);
+        check::expect(messages.slots().incoming(1) - messages.slots().incoming(0) == 2 * page_bytes);
+        check::expect(messages.slots().incoming(0) - messages.slots().outgoing(3) == 2 * page_bytes);
+        check::expect(messages.memory().bytes() == 16 * page_bytes);
+    });
+    check::test("a message in another message's buffer is found if there are multiple", [] {
+        Messages messages(with(Pattern::bandwidth, 100, 4, Buffers::multiple), false, nullptr);
+        messages.fill(Author::origin, 0);
+        for (std::int64_t slot = 0; slot < 4; ++slot)
+            std::memcpy(messages.slots().incoming(slot), messages.slots().outgoing(slot), 100);
+        Mismatch found;
+        messages.verify(Author::origin, 0, 1, found);
+        check::expect_equal(found.found, 0);
+        std::memcpy(messages.slots().incoming(2), messages.slots().outgoing(1), 100);
+        messages.verify(Author::origin, 0, 1, found);
+        check::expect_equal(found.slot, 2);
     });
     check::test("when data are checked, the target returns what it received", [] {
-        const Messages messages(with(Pattern::latency, 100, 1), true, nullptr,
-                                PingPongBuffers::separate);
+        const Messages messages(with(Pattern::latency, 100, 1, Buffers::single), true, nullptr);
         check::expect(messages.slots().reply == messages.slots().incoming(0));
     });
     check::test("receives begin on a page of their own", [] {
@@ -49,9 +77,13 @@ int main() {
     });
     check::test("the memory needed counts window and both directions", [] {
         check::expect_equal(memory_needed_bytes(with(Pattern::latency, 100, 1), false), 100);
-        check::expect_equal(memory_needed_bytes(with(Pattern::latency, 100, 1), false,
-                                                PingPongBuffers::separate),
-                            200);
+        check::expect_equal(
+            memory_needed_bytes(with(Pattern::latency, 100, 1, Buffers::single), false), 200);
+        check::expect_equal(
+            memory_needed_bytes(with(Pattern::bandwidth, 100, 4, Buffers::single), false), 200);
+        check::expect_equal(
+            memory_needed_bytes(with(Pattern::bandwidth, 100, 4, Buffers::multiple), false),
+            8 * page_bytes);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), false), 500);
         check::expect_equal(memory_needed_bytes(with(Pattern::bandwidth, 100, 4), true), 800);
         check::expect_equal(memory_needed_bytes(with(Pattern::put_bandwidth, 100, 4), false), 400);

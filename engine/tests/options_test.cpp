@@ -21,16 +21,14 @@ int main() {
         check::expect_near(options.grace_s, 10.0, 0.0);
         check::expect(!options.check_data);
         check::expect(!options.thread_multiple);
-        check::expect(options.buffers == PingPongBuffers::shared);
     });
     check::test("values follow an option or its equals sign", [] {
-        const Options options = parse_options({"--half-width", "0.05", "--grace=3", "--check-data", "--separate-buffers",
+        const Options options = parse_options({"--half-width", "0.05", "--grace=3", "--check-data",
                                                "--thread-multiple", "--pin", "10.0.0.0/8", "--interface-env", "A",
                                                "--interface-env=B"});
         check::expect_near(options.stopping.relative_half_width, 0.05, 0.0);
         check::expect_near(options.grace_s, 3.0, 0.0);
         check::expect(options.check_data);
-        check::expect(options.buffers == PingPongBuffers::separate);
         check::expect(options.thread_multiple);
         check::expect_equal(options.pin.interface_variables.size(), std::size_t{2});
         check::expect_equal(options.pin.interface_variables.back(), "B");

@@ -65,6 +65,24 @@ int main() {
                            "gather has no origin and target: take --memory cuda"));
         check::expect_equal(beyond_memory(with(Pattern::allreduce, 8), {}), "");
     });
+    check::test("buffers are chosen for messages, and one for a window only over MPI and unchecked", [] {
+        const auto chosen = [](Pattern pattern, Buffers buffers, bool check_data, bool only_pairs) {
+            Case measured = with(pattern, 8);
+            measured.buffers = buffers;
+            return beyond_buffers(measured, check_data, only_pairs);
+        };
+        for (const Pattern pattern : {Pattern::put_bandwidth, Pattern::allreduce, Pattern::exchange})
+            check::expect(says(chosen(pattern, Buffers::multiple, false, false), "buffers=multiple"));
+        for (const Pattern pattern : {Pattern::latency, Pattern::bandwidth, Pattern::threads_bandwidth,
+                                      Pattern::bisection, Pattern::all_pairs_latency}) {
+            check::expect_equal(chosen(pattern, Buffers::single, false, false), "");
+            check::expect_equal(chosen(pattern, Buffers::multiple, true, true), "");
+        }
+        check::expect_equal(chosen(Pattern::latency, Buffers::single, true, true), "");
+        check::expect(says(chosen(Pattern::bandwidth, Buffers::single, true, false), "--check-data"));
+        check::expect(says(chosen(Pattern::bandwidth, Buffers::single, false, true), "over MPI"));
+        check::expect_equal(chosen(Pattern::put_bandwidth, Buffers::fewest, true, true), "");
+    });
     check::test("patterns of many ranks have limits of their own", [] {
         Case measured = with(Pattern::allreduce, 3);
         measured.threads = 2;

@@ -61,8 +61,11 @@ int main() {
         check::expect(!mentions(record, "epoch"));
         check::expect(!mentions(record, "threads"));
         check::expect(!mentions(record, "losing"));
+        check::expect(!mentions(record, "buffers"));
         loaded.losing = true;
         check::expect(mentions(case_record(loaded, {"ok", ""}, unmeasured_members(false), {}), "\"losing\":true"));
+        loaded.buffers = Buffers::single;
+        check::expect(mentions(case_record(loaded, {"ok", ""}, unmeasured_members(false), {}), "\"buffers\":\"single\""));
     });
     check::test("what a case over verbs took to make is told by both ranks, over MPI by none", [] {
         const auto record_of = [](const std::string& connection) {

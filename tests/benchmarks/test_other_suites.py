@@ -44,6 +44,13 @@ def test_osu_means_are_read() -> None:
     assert osu.half_round_trips_s(text) == {64: pytest.approx(0.49e-6)}
 
 
+def test_osu_medians_are_read_beside_the_means() -> None:
+    text = (FIXTURES / "osu" / "7.4--latency-percentiles.out").read_text()
+    figures = osu.means_and_medians(text)
+    assert figures[8] == (4.69, 0.50)
+    assert figures[4096] == (58.42, 4.15)
+
+
 def test_osu_message_rates_are_read() -> None:
     text = (FIXTURES / "osu" / "7.4--mbw-mr-2pairs.out").read_text()
     rates = osu.messages_per_s(text)
@@ -60,7 +67,10 @@ def test_imb_means_are_read() -> None:
 
 @given(st.text())
 def test_no_text_breaks_the_other_parsers(text: str) -> None:
-    for parse in (osu.half_round_trips_s, osu.messages_per_s, imb.half_round_trips_s):
+    parsers = (
+        osu.half_round_trips_s, osu.messages_per_s, osu.means_and_medians, imb.half_round_trips_s,
+    )  # fmt: skip
+    for parse in parsers:
         assert all(isinstance(size, int) for size in parse(text))
 
 

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 from tests.check.commands import PROGRAM, SHORT, Checked, fabricgauge
 
+from fabricgauge.model.pattern import BUFFER_WORDS
+from fabricgauge.store.run_directory import find
+from fabricgauge.store.run_files import load
+
 pytestmark = [pytest.mark.lab, pytest.mark.engine, pytest.mark.alone]
 
 
@@ -141,9 +145,14 @@ def test_a_reader_that_goes_away_does_not_change_the_exit_status(
     assert gone.returncode == 3
 
 
-def test_data_is_verified_on_request(check: Callable[..., Checked]) -> None:
-    checked = check("--lab", "--check-data", *SHORT)
+def test_data_is_verified_on_request_in_the_buffers_that_are_chosen(
+    check: Callable[..., Checked],
+) -> None:
+    checked = check("--lab", "--check-data", "--buffers", "multiple", *SHORT)
     assert checked.outcomes("data") == {"PASS"}, checked.text
+    assert BUFFER_WORDS["multiple"] in checked.prose
+    for launch in load(find(checked.path.parent, str(checked.path))).launches:
+        assert {case.buffers for case in launch.measurements} == {"multiple"}
 
 
 def test_a_dry_run_prints_the_commands_and_leaves_nothing(tmp_path: Path) -> None:

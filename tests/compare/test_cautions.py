@@ -5,6 +5,8 @@ from tests.compare.simulated import operand
 from tests.compare.test_comparing import means
 
 from fabricgauge.compare.comparing import compare
+from fabricgauge.judge.stats.curves import SUITE
+from fabricgauge.model.pattern import BUFFER_WORDS
 
 
 def cautions(quickest_s: float) -> str:
@@ -28,3 +30,21 @@ def test_buffers_that_lay_elsewhere_are_told_of() -> None:
         done = compare(operand("a"), [one], operand("b"), [other], 0.05)
         notes = " ".join(note for pair in done.pairs for note in pair.notes)
         assert ("A's buffers were in host memory, B's in cuda,host memory" in notes) == told
+
+
+def test_unlike_buffers_are_named_and_like_ones_are_not() -> None:
+    usual = means({8: 12e-6, 1024: 14e-6})
+    ours = msgspec.structs.replace(usual, suite=SUITE)
+    single, multiple = (
+        msgspec.structs.replace(usual, settings={**usual.settings, "buffers": buffers})
+        for buffers in ("single", "multiple")
+    )
+    pairs = (
+        (ours, single, True), (single, multiple, True), (single, single, False),
+        (ours, ours, False), (usual, single, False),
+    )  # fmt: skip
+    for a, b, are_named in pairs:
+        done = compare(operand("a"), [a], operand("b"), [b], 0.05)
+        notes = [note for pair in done.pairs for note in pair.notes if "buffer" in note]
+        assert len(notes) == are_named
+        assert all(BUFFER_WORDS["single"] in note for note in notes)

@@ -20,9 +20,17 @@ enum class Epoch { flush, fence, pscw };
 // The start and timing of a collective's iterations; `best` is the best that proves possible.
 enum class ClockChoice { best, synchronised, barrier };
 
+// The buffers of a case's messages at each end. Fewest, as few as MPI allows: a ping-pong sends from
+// the buffer that it receives into, as NetPIPE does; a window has one buffer to send from and one for
+// each pending receive. The others are osu_bw's: single has one buffer to send from and one to receive
+// into, which all pending receives share although MPI does not allow that; multiple has one of each
+// for every message of the window, each on pages of its own.
+enum class Buffers { fewest, single, multiple };
+
 const char* name_of(Load load) noexcept;
 const char* name_of(Epoch epoch) noexcept;
 const char* name_of(ClockChoice clock) noexcept;
+const char* name_of(Buffers buffers) noexcept;
 
 // The keys of the members after budget_s are optional. In a case of many ranks the first `ranks`
 // take part; `pairs` of them measure, and `concurrent` pairs of a round robin's round measure at
@@ -43,6 +51,7 @@ struct Case {
     Epoch epoch = Epoch::flush;
     int threads = 1;
     ClockChoice clock = ClockChoice::best;
+    Buffers buffers = Buffers::fewest;
     // Not asked for: connections of the launch lost frames, so that the budget was cut.
     bool losing = false;
 

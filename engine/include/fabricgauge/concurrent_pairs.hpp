@@ -23,8 +23,7 @@
 namespace fabricgauge {
 
 // Largest amount of memory that one rank needs.
-std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check,
-                                PingPongBuffers buffers);
+std::int64_t concurrent_memory_bytes(const Case& measured, int members, bool check);
 
 // Operations that are timed as one sample at most. Under a load it is 1: a mean would hide the
 // tail.
@@ -51,9 +50,9 @@ class ConcurrentPairs {
 
 public:
     ConcurrentPairs(Transport& transport, const Clock& clock, const Case& measured,
-          const Precision& precision, PingPongBuffers buffers, const Communicator& communicator)
+          const Precision& precision, const Communicator& communicator)
         : transport_(transport), clock_(clock), measured_(measured), precision_(precision),
-          buffers_(buffers), communicator_(communicator),
+          communicator_(communicator),
           role_(concurrent_role(measured, communicator.members, communicator.rank)),
           loading_(loading_ranks(measured, communicator.members)) {}
 
@@ -104,7 +103,7 @@ private:
     void measure(Group& group, TogetherResult& result) {
         if (is_ring(measured_.pattern)) return measure_in_ring(group, result);
         const Case pair = case_of_pair(measured_, communicator_.rank, role_.peer);
-        Messages messages(pair, precision_.check_data, nullptr, buffers_);
+        Messages messages(pair, precision_.check_data, nullptr);
         with_pair(pair.pattern, exchange_of(pair, messages), [&](const auto& running) {
             PairOrigin<Transport, std::decay_t<decltype(running)>> origin(running, messages, pair);
             make_rounds(group, origin, result);
@@ -179,7 +178,7 @@ private:
 
     void answer(TogetherResult& result) {
         const Case pair = case_of_pair(measured_, role_.peer, communicator_.rank);
-        Messages messages(pair, precision_.check_data, nullptr, buffers_);
+        Messages messages(pair, precision_.check_data, nullptr);
         with_pair(pair.pattern, exchange_of(pair, messages), [&](const auto& running) {
             answer(running, messages, pair, result);
         });
@@ -210,7 +209,7 @@ private:
         Stream stream(route(), load_in_flight(measured_), communicator_);
         Traffic traffic = transport_.traffic(stream.slots() + Serving::further_slots);
         const Case pair = case_of_pair(measured_, role_.peer, communicator_.rank);
-        Messages messages(pair, precision_.check_data, nullptr, buffers_);
+        Messages messages(pair, precision_.check_data, nullptr);
         Serving serving(transport_, traffic, stream);
         serving.begin();
         const Latency<Serving> running{serving, messages.slots(), pair.message_bytes, 1,
@@ -223,7 +222,6 @@ private:
     const Clock& clock_;
     const Case& measured_;
     const Precision& precision_;
-    PingPongBuffers buffers_;
     const Communicator& communicator_;
     ConcurrentRole role_;
     std::vector<int> loading_;
@@ -231,10 +229,9 @@ private:
 
 template <typename Transport, typename Clock>
 void measure_concurrent_pairs(Transport& transport, const Clock& clock, const Case& measured,
-                              const Precision& precision, PingPongBuffers buffers,
-                              const Communicator& communicator, TogetherResult& result) {
-    ConcurrentPairs<Transport, Clock>(transport, clock, measured, precision, buffers, communicator)
-        .run(result);
+                              const Precision& precision, const Communicator& communicator,
+                              TogetherResult& result) {
+    ConcurrentPairs<Transport, Clock>(transport, clock, measured, precision, communicator).run(result);
 }
 
 }  // namespace fabricgauge

@@ -55,7 +55,6 @@ namespace fabricgauge {
 struct LaunchSettings {
     Precision precision;
     ClockQuality clock;
-    PingPongBuffers buffers;
     PairMemory memory;
     double grace_s;
     std::string interface;
@@ -69,7 +68,7 @@ public:
         : transport_(transport), output_(output), settings_(settings),
           placement_(Host::placement()), node_(meet_neighbours()),
           evidence_(transport.rank(), placement_.host, node_.lowest),
-          part_(transport, clock_, settings.precision, settings.buffers, settings.memory, nodes_, *this) {}
+          part_(transport, clock_, settings.precision, settings.memory, nodes_, *this) {}
 
     void run(const std::vector<Case>& cases) {
         const std::int64_t began_ns = clock_.now_ns();
@@ -138,6 +137,8 @@ private:
         std::string missing = missing_ranks(measured, transport_.ranks());
         if (missing.empty()) missing = transport_.beyond(measured);
         if (missing.empty()) missing = beyond_memory(measured, settings_.memory.options);
+        if (missing.empty())
+            missing = beyond_buffers(measured, settings_.precision.check_data, Transport::pairs_only);
         if (!missing.empty()) return write_unmeasured(measured, {"skipped", missing});
         guard(measured);
         Outcome unmeasured{"failed", agree_before(measured)};

@@ -53,24 +53,16 @@ struct Slots {
     std::byte* incoming(std::int64_t slot) const noexcept { return in + slot * in_stride; }
 };
 
-// The use of memory by a ping-pong. Shared: a message is sent from the buffer in which it arrives,
-// on both sides, as in NetPIPE. Separate: a sent buffer is never written again, as in OSU and IMB;
-// over shared memory that is faster, since it stays in both processors' caches.
-enum class PingPongBuffers { shared, separate };
-
-// Receives have a slot for each message of the window, since MPI does not allow pending receives
-// to overlap; sends share one, unless each message is to have bytes of its own. Each thread has its
-// own slots, on pages of their own.
+// The number of slots follows the case's buffers; when data are checked, each message has bytes of
+// its own at both ends. Each thread has its own slots, on pages of their own.
 class Messages {
 public:
     // One-sided operations of the peer write or read `window_memory`, null without them. With a
     // check, a ping-pong has separate buffers, and the target returns what it received.
-    Messages(const Case& measured, bool check, std::byte* window_memory,
-             PingPongBuffers buffers = PingPongBuffers::shared);
+    Messages(const Case& measured, bool check, std::byte* window_memory);
     // The memory has the size of slots_bytes; or it is the memory of the window, which has a
     // sample's payload.
-    Messages(const Case& measured, bool check, PingPongBuffers buffers, Buffer memory,
-             bool is_window = false);
+    Messages(const Case& measured, bool check, Buffer memory, bool is_window = false);
 
     // The slots of one thread; only patterns with threads have more than one.
     const Slots& slots(int thread = 0) const noexcept {
@@ -99,8 +91,7 @@ private:
     };
 
     Places places_at_window(std::byte* window) const noexcept;
-    static Places places_in(std::byte* memory, const Case& measured, bool check,
-                            PingPongBuffers buffers) noexcept;
+    static Places places_in(std::byte* memory, const Case& measured, bool check) noexcept;
     void take_away(Author author, std::uint64_t sample) noexcept;
     // Messages of a thread that are compared.
     std::int64_t compared_slots() const noexcept;
@@ -115,6 +106,7 @@ private:
     std::int64_t bytes_;
     std::int64_t count_;  // messages of a thread
     bool check_;
+    bool sends_apart_;  // each message is sent from bytes of its own
     bool at_window_;
     Buffer memory_;
     std::optional<Buffer> copy_;  // on the host, of one message in memory of a device
@@ -122,10 +114,9 @@ private:
 };
 
 // The size of all slots of a rank, each kind on separate pages.
-std::int64_t slots_bytes(const Case& measured, bool check, PingPongBuffers buffers) noexcept;
+std::int64_t slots_bytes(const Case& measured, bool check) noexcept;
 // Largest amount of memory that one rank needs for a case.
-std::int64_t memory_needed_bytes(const Case& measured, bool check,
-                                 PingPongBuffers buffers = PingPongBuffers::shared) noexcept;
+std::int64_t memory_needed_bytes(const Case& measured, bool check) noexcept;
 std::int64_t window_slots(const Case& measured) noexcept;
 // All threads' together, per direction that has payload.
 std::int64_t payload_of_operation_bytes(const Case& measured) noexcept;

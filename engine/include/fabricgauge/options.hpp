@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "fabricgauge/device_memory.hpp"
-#include "fabricgauge/messages.hpp"
 #include "fabricgauge/ofi_options.hpp"
 #include "fabricgauge/verbs_options.hpp"
 
@@ -34,7 +33,6 @@ struct Options {
     PinOptions pin;
     bool check_data = false;
     bool thread_multiple = false;
-    PingPongBuffers buffers = PingPongBuffers::shared;
     MemoryOptions memory;
     double grace_s = 10.0;
     std::string output;  // empty: standard output

@@ -16,6 +16,10 @@ std::string beyond_pair(const Case& measured, const std::string& thread_level);
 // what only moves data.
 std::string beyond_memory(const Case& measured, const MemoryOptions& memory);
 
+// Empty if the pattern has the buffers of the case and they allow the check of all data; `only_pairs` is
+// true for a transport other than MPI.
+std::string beyond_buffers(const Case& measured, bool check_data, bool only_pairs);
+
 // The same for a transport other than MPI with these abilities, which `who` names in the plural.
 std::string beyond_abilities(const Case& measured, Abilities abilities, const std::string& who);
 

@@ -44,10 +44,9 @@ template <typename Transport, typename Clock, typename Progress>
 class Part {
 public:
     Part(Transport& transport, const Clock& clock, const Precision& precision,
-         PingPongBuffers buffers, const PairMemory& memory, const std::vector<int>& nodes,
-         Progress& progress)
-        : transport_(transport), clock_(clock), precision_(precision), buffers_(buffers),
-          memory_(memory), nodes_(nodes), progress_(progress), common_(transport, clock) {}
+         const PairMemory& memory, const std::vector<int>& nodes, Progress& progress)
+        : transport_(transport), clock_(clock), precision_(precision), memory_(memory),
+          nodes_(nodes), progress_(progress), common_(transport, clock) {}
 
     // The reason why this rank's device has no room for the case, else empty; the memory is kept
     // for take().
@@ -82,12 +81,12 @@ public:
         if (on_device(measured) && !check) return 0;
         switch (family_of(measured.pattern)) {
             case Family::pair:
-                return in_pair(measured) ? memory_needed_bytes(measured, check, buffers_) : 0;
+                return in_pair(measured) ? memory_needed_bytes(measured, check) : 0;
             case Family::concurrent_pairs:
-                return concurrent_memory_bytes(measured, members, check, buffers_);
+                return concurrent_memory_bytes(measured, members, check);
             case Family::collective:
                 return collective_memory_bytes(measured, transport_.rank(), members);
-            case Family::round_robin: return memory_needed_bytes(measured, check, buffers_);
+            case Family::round_robin: return memory_needed_bytes(measured, check);
         }
         return 0;
     }
@@ -122,7 +121,7 @@ private:
             return collective_memory_bytes(measured, transport_.rank(),
                                            members_of(measured, transport_.ranks()));
         return shows_window(measured) ? measured.sample_payload_bytes()
-                                      : slots_bytes(measured, precision_.check_data, buffers_);
+                                      : slots_bytes(measured, precision_.check_data);
     }
 
     void tell_memory(const Case& measured, RankReport& report) const {
@@ -134,9 +133,9 @@ private:
 
     Messages messages_of(const Case& measured, std::byte* window) {
         if (reserved_)
-            return {measured, precision_.check_data, buffers_, *std::exchange(reserved_, {}),
+            return {measured, precision_.check_data, *std::exchange(reserved_, {}),
                     shows_window(measured)};
-        return {measured, precision_.check_data, window, buffers_};
+        return {measured, precision_.check_data, window};
     }
 
     template <typename Around>
@@ -221,7 +220,7 @@ private:
                           TogetherResult& result) {
         switch (family_of(measured.pattern)) {
             case Family::concurrent_pairs:
-                return measure_concurrent_pairs(transport_, clock_, measured, precision_, buffers_,
+                return measure_concurrent_pairs(transport_, clock_, measured, precision_,
                                                 communicator, result);
             case Family::collective:
                 release_device_memory();  // that there is room was agreed
@@ -231,7 +230,7 @@ private:
             default:
                 transport_.reserve(2 * window_slots(measured));
                 RoundRobin<Transport, Clock, Progress>(transport_, clock_, common_, measured,
-                                                       precision_, buffers_, communicator, progress_)
+                                                       precision_, communicator, progress_)
                     .run(result);
         }
     }
@@ -250,7 +249,6 @@ private:
     Transport& transport_;
     const Clock& clock_;
     const Precision& precision_;
-    PingPongBuffers buffers_;
     const PairMemory& memory_;
     std::optional<Buffer> reserved_;  // of the device, for the case to come
     const std::vector<int>& nodes_;

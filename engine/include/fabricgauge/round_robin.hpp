@@ -36,11 +36,11 @@ class RoundRobin {
 public:
     RoundRobin(Transport& transport, const Clock& clock,
                SynchronisedClock<Transport, Clock>& common, const Case& measured,
-               const Precision& precision, PingPongBuffers buffers, const Communicator& communicator,
+               const Precision& precision, const Communicator& communicator,
                Progress& progress)
         : transport_(transport), clock_(clock), common_(common), measured_(pair_case(measured)),
           whole_(measured), precision_(precision), communicator_(communicator), progress_(progress),
-          messages_(measured_, precision.check_data, nullptr, buffers),
+          messages_(measured_, precision.check_data, nullptr),
           one_way_(transport, clock, common, messages_.slots(), measured.message_bytes) {
         precision_.extension_s = 0.0;  // the other pairs of a round wait for this one
     }

@@ -171,7 +171,9 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
             network = networks.get(recheck.network)
             yield (
                 recheck.network,
-                recheck_launch(number, network, meetings, recheck.nodes, rate, loses),
+                recheck_launch(number, network, meetings, recheck.nodes, rate, loses).with_buffers(
+                    context.target.request.buffers
+                ),
             )
 
 

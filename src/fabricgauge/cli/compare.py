@@ -45,9 +45,9 @@ _STORED = ("a", "b", "output", "format", "to", "quiet", "verbose")
     "--vary", multiple=True, metavar="FACTOR=A,B",
     type=Parsed("factor", lazy_function("check.plan.design", "parse_factor")),
     help="Measure settings A and B in turns: mpi=openmpi,mpich, transport=sockets,ofi,mpi,"
-    " provider=tcp,shm (libfabric), memory=host,cuda, compiler=gcc,clang, bind=core,none, numbers"
-    " of ranks (ppn=1,2,4 or ranks=2,4,8) or of iperf3's connections (parallel=1,2,4), two builds"
-    " of a suite (tool-path=DIR,DIR with --tool), or"
+    " provider=tcp,shm (libfabric), memory=host,cuda, buffers=single,multiple, compiler=gcc,clang,"
+    " bind=core,none, numbers of ranks (ppn=1,2,4 or ranks=2,4,8) or of iperf3's connections"
+    " (parallel=1,2,4), two builds of a suite (tool-path=DIR,DIR with --tool), or"
     " env:NAME=X,Y. Write a comma in X as \\,; an empty X leaves NAME unchanged. May be repeated:"
     " all combinations are measured.",
 )  # fmt: skip

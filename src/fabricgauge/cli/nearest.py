@@ -85,6 +85,7 @@ OPTION_WORDS: dict[str, tuple[str, ...]] = {
         (("--quick", "--fast", "--full", "--standard", "--mode", "--level"),
          ("--profile quick|standard|full",)),
         (("--verify", "--validate", "--check", "--crc", "--validation"), ("--check-data",)),
+        (("--buffer-num", "--buffer", "-b"), ("--buffers KIND",)),
         (("--confidence", "--precision", "--accuracy"), ("--half-width SHARE",)),
         (("--baseline", "--reference", "--ref", "--compare"), ("--against NAME",)),
         (("--strict", "--werror", "--fail-on-warn", "--exit-code"), ("--fail-on warn",)),

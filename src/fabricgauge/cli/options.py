@@ -15,6 +15,7 @@ from fabricgauge.cli.printing import OutputPath, keep_verbose, report_file
 from fabricgauge.model.answer import FORMS, Form
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import report_module
+from fabricgauge.model.pattern import BUFFERS
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.nodes.launch.launchers import LAUNCHERS
@@ -319,7 +320,7 @@ transport_option = click.option(
     help="What carries the messages: MPI, TCP sockets, libfabric (e.g. ofi:provider=tcp) or RDMA"
     " verbs (e.g. verbs:gid-index=3,inline=0). Default: mpi.",
 )  # fmt: skip
-#: Which memory holds the buffers.
+#: Which memory holds the buffers, and how many there are.
 memory_options = combine_options(
     click.option(
         "--memory", type=Parsed("memory", lazy_function("model.memory", "parse_memory")),
@@ -330,6 +331,12 @@ memory_options = combine_options(
     click.option(
         "--device", type=click.IntRange(0, 1023), metavar="N",
         help="GPU that --memory uses on each node. Default: rank i of a node uses GPU i.",
+    ),
+    click.option(
+        "--buffers", type=click.Choice(BUFFERS), default="fewest", show_default=True,
+        help="Buffers of messages at each end: as few as MPI allows, or as osu_bw -b has them: a"
+        " single one to send from and one to receive into, or multiple, two for each message of a"
+        " window.",
     ),
 )  # fmt: skip
 rank_order_option = click.option(

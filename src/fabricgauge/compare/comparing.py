@@ -17,6 +17,7 @@ from fabricgauge.compare.differences import (
     regression,
 )
 from fabricgauge.compare.matching import Unlike, as_times, match
+from fabricgauge.judge.stats.curves import SUITE
 from fabricgauge.judge.stats.repeats import merge_repeats
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
@@ -30,6 +31,7 @@ from fabricgauge.model.comparison import (
     Summary,
     Unmatched,
 )
+from fabricgauge.model.pattern import BUFFER_WORDS
 from fabricgauge.model.suite import RESULTS, SuiteCurve
 
 
@@ -132,14 +134,25 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
     a_memory, b_memory = (curve.settings.get("memory", "host") for curve in (a, b))
     if a_memory != b_memory:
         yield f"A's buffers were in {a_memory} memory, B's in {b_memory} memory"
+    a_buffers, b_buffers = _buffers_of(a), _buffers_of(b)
+    if a_buffers and b_buffers and a_buffers != b_buffers:
+        yield (
+            f"A's messages have {BUFFER_WORDS.get(a_buffers, a_buffers)}, B's"
+            f" {BUFFER_WORDS.get(b_buffers, b_buffers)}: inside a node this alone changes rates"
+        )
     yield from _setting_cautions(a, b)
     yield from _side_cautions("A", a)
     yield from _side_cautions("B", b)
 
 
+def _buffers_of(curve: SuiteCurve) -> str:
+    """Return the buffers of a curve's messages; empty if another suite does not state them."""
+    return curve.settings.get("buffers", "fewest" if curve.suite == SUITE else "")
+
+
 def _setting_cautions(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
     for key in sorted(a.settings.keys() & b.settings.keys()):
-        if key not in {*RESULTS, "memory"} and a.settings[key] != b.settings[key]:
+        if key not in {*RESULTS, "memory", "buffers"} and a.settings[key] != b.settings[key]:
             yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
     if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"

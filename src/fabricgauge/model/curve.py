@@ -3,7 +3,7 @@
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.pattern import Pattern
+from fabricgauge.model.pattern import Buffers, Pattern
 
 
 class CurvePoint(msgspec.Struct, frozen=True):
@@ -36,7 +36,8 @@ class Curve(msgspec.Struct, frozen=True):
     ``network`` is the network that the launches were pinned to, None if MPI chose it.
     ``origin_node`` is the node that sends first (and alone, for ``bandwidth`` and the put
     patterns). ``variant`` distinguishes curves of one pattern: an epoch other than flush
-    (``fence``, ``pscw``) or the threads (``4 threads``).
+    (``fence``, ``pscw``) or the threads (``4 threads``). ``buffers`` are those of the messages at
+    each end.
     """
 
     network: str | None
@@ -45,6 +46,7 @@ class Curve(msgspec.Struct, frozen=True):
     target_node: str
     points: tuple[CurvePoint, ...]
     variant: str = ""
+    buffers: Buffers = "fewest"
 
     @property
     def word(self) -> str:

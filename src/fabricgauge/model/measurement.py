@@ -10,10 +10,10 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
-from fabricgauge.model.pattern import GET_PATTERNS, Epoch, Load, Pattern, variant
+from fabricgauge.model.pattern import GET_PATTERNS, Buffers, Epoch, Load, Pattern, variant
 from fabricgauge.model.together import ConcurrentResult, Rank, Round
 
-FORMAT_VERSION = "2.9"
+FORMAT_VERSION = "2.10"
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_DUPLICATES = Skipped("records before format 2.8 do not count duplicate segments")
@@ -319,7 +319,8 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     order. Cases of many ranks have ``together``, cases over verbs ``connections``, and cases with
     an end in device memory ``memory`` (of the pair's ranks). ``losing`` is true if connections of
     the launch had lost frames, so that a quarter of the budget was used. ``waiting`` is true if
-    waits for a processor determine the median: it is then not the network's.
+    waits for a processor determine the median: it is then not the network's. ``buffers`` are those
+    of its messages at each end; records before format 2.10 have no choice.
     """
 
     case: str
@@ -353,6 +354,7 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
     memory: tuple[RankMemory, ...] = ()
     losing: bool = False
     waiting: bool = False
+    buffers: Buffers = "fewest"
 
     @property
     def variant(self) -> str:

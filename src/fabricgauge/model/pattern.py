@@ -253,6 +253,23 @@ DEVICE_PATTERNS: frozenset[str] = frozenset(
 #: messages may depend on latency, or on a token bucket's burst.
 SUSTAINED_BYTES = 64 * 1024
 
+#: The buffers of messages at each end. ``fewest``: as few as MPI allows; ``single`` and
+#: ``multiple``: as osu_bw has them with ``-b`` (osu_bw.c of OSU 7.4): one to send from and one to
+#: receive into, or one of each for every message of a window.
+Buffers = Literal["fewest", "single", "multiple"]
+BUFFERS: tuple[Buffers, ...] = get_args(Buffers)
+#: Patterns whose buffers can be chosen: those of ordinary messages between two ranks.
+BUFFERED_PATTERNS: frozenset[str] = frozenset(
+    pattern
+    for pattern in (*PAIR_PATTERNS, *CROWD_PATTERNS, *ROUND_ROBIN_PATTERNS)
+    if pattern not in (*ONE_SIDED_PATTERNS, *NEIGHBOUR_PATTERNS)
+)
+BUFFER_WORDS: Mapping[str, str] = MappingProxyType({
+    "fewest": "as few buffers as MPI allows",
+    "single": "a single buffer to send from and one to receive into",
+    "multiple": "multiple buffers, two for each message of a window",
+})  # fmt: skip
+
 #: The load that the other ranks make while the pairs of ``loaded_latency`` measure.
 Load = Literal["none", "all_to_all", "incast", "permutation"]
 

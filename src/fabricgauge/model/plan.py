@@ -8,8 +8,10 @@ import msgspec
 
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pattern import (
+    BUFFERED_PATTERNS,
     PAIR_PATTERNS,
     ROUND_ROBIN_PATTERNS,
+    Buffers,
     Epoch,
     Load,
     Pattern,
@@ -46,7 +48,7 @@ class Case(msgspec.Struct, frozen=True):
     case; in a round robin it is for one pair in one direction, and concurrent pairs spend it
     together. ``concurrent`` is the number of pairs of a round that measure at once, 0 for all;
     ``rounds`` are the rounds to make, ascending, empty for all; ``pairs`` is the number of pairs
-    (or victims) that measure, 0 for all.
+    (or victims) that measure, 0 for all. ``buffers`` are those of its messages at each end.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Case(msgspec.Struct, frozen=True):
     load: Load = "none"
     epoch: Epoch = "flush"
     threads: int = 1
+    buffers: Buffers = "fewest"
 
     def round_s(self, ranks: int) -> float:
         """Return the longest seconds between two records, in a launch of ``ranks``.
@@ -128,6 +131,16 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
             ports=tuple(ports), technology=network.technology if by_ports else "",
         )  # fmt: skip
 
+    def with_buffers(self, buffers: Buffers) -> "PlannedLaunch":
+        """Return the launch with these buffers in all cases that have a choice."""
+        if buffers == "fewest":
+            return self
+        replace = msgspec.structs.replace
+        return replace(self, cases=tuple(
+            replace(case, buffers=buffers) if case.pattern in BUFFERED_PATTERNS else case
+            for case in self.cases
+        ))  # fmt: skip
+
     @property
     def longest_s(self) -> float:
         """The longest seconds that all its cases may take."""
@@ -171,6 +184,12 @@ class Plan(msgspec.Struct, frozen=True):
     def last(self) -> int:
         """The highest number of a launch, 0 without launches."""
         return max((launch.number for launch in self.launches), default=0)
+
+    @property
+    def buffers(self) -> Buffers:
+        """The buffers of messages; the fewest if no case has another choice."""
+        cases = (case for launch in self.launches for case in launch.cases)
+        return next((case.buffers for case in cases if case.buffers != "fewest"), "fewest")
 
     @property
     def budget_s(self) -> float:

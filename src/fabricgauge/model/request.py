@@ -6,7 +6,13 @@ import msgspec
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.nccl import SUITES
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, DEVICE_PATTERNS, TRANSPORT_PATTERNS
+from fabricgauge.model.pattern import (
+    BUFFERED_PATTERNS,
+    COLLECTIVE_PATTERNS,
+    DEVICE_PATTERNS,
+    TRANSPORT_PATTERNS,
+    Buffers,
+)
 
 #: The ``lab`` of a cluster that is made for this run and removed afterwards.
 OWN_LAB = "(own)"
@@ -24,7 +30,8 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
     rank. ``patterns`` are words of ``plan.asked`` or patterns of many ranks. ``transport`` is
     empty for MPI, else words of ``run.transports``. ``memory`` is empty for the host's, else a word
-    of ``model.memory``. ``resume`` names a stored run.
+    of ``model.memory``. ``buffers`` are those of messages, at each end. ``resume`` names a stored
+    run.
     """
 
     nodelist: str = ""
@@ -57,6 +64,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     check_data: bool = False
     transport: str = ""
     memory: str = ""
+    buffers: Buffers = "fewest"
     device: int | None = None
     keep_programs: bool = False
     resume: str = ""
@@ -74,12 +82,12 @@ _PLACE_NUMBERS = ("nodes", "ppn", "sim_fault", "sim_seed", "sim_noise")
 #: Fields that the plan of a stored run already contains.
 PLANNED = (
     "network", "unpinned", "topology", "profile", "patterns", "sizes", "launches", "half_width",
-    "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device",
+    "case_budget", "budget", "concurrent", "check_data", "transport", "memory", "device", "buffers",
 )  # fmt: skip
 #: Fields that only our own engine uses.
 ENGINE_ONLY = (
     "patterns", "sizes", "half_width", "case_budget", "check_data", "transport", "memory", "device",
-    "keep_programs",
+    "buffers", "keep_programs",
 )  # fmt: skip
 _LAUNCH_FIELDS = ("budget", "sim")
 #: Fields without effect inside a node.
@@ -165,6 +173,7 @@ def _conditions(
     yield from _simulation_conditions(bool(request.sim))
     yield from _transport_conditions(request, ranks)
     yield from _memory_conditions(request, ranks)
+    yield from _buffers_conditions(request)
     # Two ranks are one pair: there is no other pair to compare it with.
     yield ranks == 2, ("concurrent",), "{} has no effect on two ranks: they are one pair"
     yield ranks == 2, ("topology",), "{} has no effect on two ranks: groups need more nodes"
@@ -181,6 +190,7 @@ def _simulation_conditions(sim: bool) -> Iterator[tuple[bool, Collection[str], s
     yield not sim, ("sim_fault", "sim_seed", "sim_noise"), reason
     yield sim, ("transport",), "{} has no effect on --sim, which has SimGrid's own MPI"
     yield sim, ("memory", "device"), "{} has no effect on --sim: simulated nodes have no GPU"
+    yield sim, ("buffers",), "{} has no effect on --sim: simulated messages need no memory"
 
 
 def _transport_conditions(
@@ -218,6 +228,20 @@ def _memory_conditions(
     yield ranks > 2 and not (names and names == collectives), ("memory",), reason
     reason = f"{{}} {memory}: {', '.join(collectives)} has no origin and target; name one kind"
     yield bool(collectives) and "," in memory, ("memory",), reason
+
+
+def _buffers_conditions(
+    request: MeasurementRequest,
+) -> Iterator[tuple[bool, Collection[str], str]]:
+    carrier, buffers = request.transport.partition(":")[0], request.buffers
+    reason = f"{{}} {buffers} is for MPI; --transport {carrier} has a buffer for each receive"
+    yield bool(carrier), ("buffers",), reason
+    names = [word.partition(":")[0] for word in request.patterns]
+    without = bool(names) and not BUFFERED_PATTERNS & set(names)
+    reason = f"{{}} has no effect on {', '.join(names)}; it is for messages between two ranks"
+    yield without, ("buffers",), reason
+    reason = "{} needs a buffer for each message: leave it out, or take --buffers multiple"
+    yield buffers == "single", ("check_data",), reason
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:

@@ -33,7 +33,7 @@ def test_the_order_differs_from_block_to_block_and_is_drawn_by_the_seed() -> Non
 @pytest.mark.parametrize(
     "said",
     ["mpi", "mpi=", "mpi=mpich", "colour=red,blue", "env:=a,b", "env:A B=a,b", "env:$(id)=1,2",
-     "bind=core,socket", "=a,b", ""],
+     "bind=core,socket", "buffers=single,many", "=a,b", ""],
 )  # fmt: skip
 def test_what_is_no_factor_is_refused(said: str) -> None:
     with pytest.raises(UsageError, match="--vary"):

@@ -19,7 +19,7 @@ from fabricgauge.check.plan.profiles import DEFAULT_SIZES, PATTERNS, PROFILES
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
-from fabricgauge.model.pattern import SUSTAINED_BYTES
+from fabricgauge.model.pattern import BUFFERED_PATTERNS, BUFFERS, SUSTAINED_BYTES, Buffers
 from fabricgauge.model.plan import Plan
 from fabricgauge.model.request import MeasurementRequest
 
@@ -137,6 +137,22 @@ def test_a_pair_with_device_memory_is_measured_by_what_can_have_it() -> None:
     assert (made.memory, made.device) == ("cuda,host", 1)
     patterns = {case.pattern for case in made.launches[0].cases}
     assert patterns == {"latency", "bandwidth", "bidirectional_bandwidth"}
+
+
+@pytest.mark.parametrize("ranks", [("c1", "c2"), ("c1", "c2", "c3", "c4")])
+@pytest.mark.parametrize("buffers", BUFFERS)
+def test_the_buffers_of_the_request_are_those_of_every_case_with_a_choice(
+    ranks: tuple[str, ...], buffers: Buffers
+) -> None:
+    request = MeasurementRequest(profile="standard", buffers=buffers)
+    made = plan(request, ranks, ((network("a"), UNKNOWN),))
+    cases = [case for launch in made.launches for case in launch.cases]
+    chosen = {case.pattern for case in cases if case.buffers == buffers}
+    assert made.buffers == buffers
+    assert {case.pattern for case in cases} & BUFFERED_PATTERNS <= chosen
+    if buffers != "fewest":
+        assert chosen <= BUFFERED_PATTERNS
+        assert {case.buffers for case in cases if case.pattern not in chosen} == {"fewest"}
 
 
 def test_collectives_in_device_memory_come_alone() -> None:

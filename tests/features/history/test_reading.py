@@ -119,3 +119,15 @@ def _halve(found: re.Match[str]) -> str:
 def test_times_are_utc() -> None:
     assert parse_time("2026-11-23T15:21:56Z") == parse_time("20261123T152156Z-45194f")
     assert parse_time("no time") == 0.0
+
+
+def test_chosen_buffers_make_a_series_of_their_own(tmp_path: Path) -> None:
+    path = copy_recorded(tmp_path, "healthy")
+    results = path / "results.jsonl"
+    text = results.read_text(encoding="utf-8")
+    chosen = text.replace('"pattern":"bandwidth",', '"buffers":"single","pattern":"bandwidth",')
+    assert chosen != text
+    results.write_text(chosen, encoding="utf-8")
+    variants = {panel.pattern: panel.variant for panel in read_run(path).panels}
+    assert variants["bandwidth"] == "single buffers"
+    assert variants["latency"] == ""

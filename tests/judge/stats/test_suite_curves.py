@@ -4,6 +4,7 @@ from tests.report import sample
 
 from fabricgauge.judge.stats.curves import convert_engine_curve, suite_curves
 from fabricgauge.model.curve import Curve
+from fabricgauge.model.pattern import BUFFERED_PATTERNS
 from fabricgauge.model.suite import SuiteCurve
 
 
@@ -32,6 +33,26 @@ def test_nodes_network_and_window_stay_with_the_curve() -> None:
     _, made = of("bandwidth")
     assert made.hosts == ("c1", "c2")
     assert made.settings == {"network": "net1", "window": "64"}
+
+
+def test_chosen_buffers_of_the_cases_stay_with_the_curves_of_messages() -> None:
+    run = sample.judged().run
+    launches = tuple(
+        msgspec.structs.replace(
+            launch,
+            measurements=tuple(
+                msgspec.structs.replace(case, buffers="multiple")
+                if case.pattern in BUFFERED_PATTERNS
+                else case
+                for case in launch.measurements
+            ),
+        )
+        for launch in run.launches
+    )
+    found = suite_curves(msgspec.structs.replace(run, launches=launches))
+    assert {curve.settings.get("buffers") for curve in found} == {"multiple", None}
+    for curve in found:
+        assert ("buffers" in curve.settings) == (curve.pattern in BUFFERED_PATTERNS)
 
 
 def test_a_run_gives_its_own_curves_then_those_of_other_suites() -> None:

@@ -11,10 +11,13 @@ from fabricgauge.check.plan.sizes import ATOMICS, INTEGER_BYTES
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (
+    BUFFERED_PATTERNS,
+    BUFFERS,
     LATENCY_PATTERNS,
     ONE_SIDED_PATTERNS,
     PAIR_PATTERNS,
     THREADED_PATTERNS,
+    Buffers,
     Epoch,
     PairPattern,
 )
@@ -128,6 +131,7 @@ def test_one_rank_skips_every_pattern_with_the_number_it_needs(embedded: Engine)
         (case("compare_and_swap_latency", 0, 1, message_bytes=4), "not on 4 B"),
         (case("latency", 0, 1, threads=2), "leave out threads=2"),
         (case("bandwidth", 0, 1, epoch="fence"), "leave out epoch=fence"),
+        (case("put_bandwidth", 0, 1, buffers="multiple"), "leave out buffers=multiple"),
     ],
 )
 def test_what_a_pattern_cannot_do_is_skipped_and_the_launch_goes_on(
@@ -136,6 +140,18 @@ def test_what_a_pattern_cannot_do_is_skipped_and_the_launch_goes_on(
     found = measured(embedded, 2, [wrong, case("latency", 0, 1)])
     assert [one.status for one in found] == ["skipped", "ok"]
     assert why in found[0].reason
+
+
+@pytest.mark.parametrize("buffers", BUFFERS)
+def test_messages_arrive_in_any_buffers_and_the_record_names_them(
+    engine: Engine, buffers: Buffers
+) -> None:
+    patterns = sorted(set(PAIR_PATTERNS) & BUFFERED_PATTERNS - THREADED_PATTERNS)
+    cases = [case(pattern, 0, 1, buffers=buffers) for pattern in patterns]  # type: ignore[arg-type]
+    for found in measured(engine, 2, cases, *PATIENT):
+        assert (found.status, found.reason, found.buffers) == ("ok", "", buffers)
+        assert found.data_check.ok and found.data_check.samples == 1, found.data_check.detail
+        assert_sent(found)
 
 
 def test_a_number_of_samples_is_kept_to_by_all_threads_together(embedded: Engine) -> None:

@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fabricgauge.model.errors import StoreError, ToolMissing
@@ -53,11 +54,11 @@ def marked() -> list[int]:
 
 
 def test_cases_are_written_as_the_engine_reads_them() -> None:
-    cases = (Case("bandwidth/4096", "bandwidth", 4096, 64, 0, 1, 0.5),)
-    assert case_lines(cases) == (
-        "bandwidth/4096 pattern=bandwidth bytes=4096 window=64 origin=0 target=1 budget_s=0.5\n"
-        "end\n"
-    )
+    plain = Case("bandwidth/4096", "bandwidth", 4096, 64, 0, 1, 0.5)
+    single = msgspec.structs.replace(plain, name="single", buffers="single")
+    line = "pattern=bandwidth bytes=4096 window=64 origin=0 target=1 budget_s=0.5"
+    lines = f"bandwidth/4096 {line}\nsingle {line} buffers=single\nend\n"
+    assert case_lines((plain, single)) == lines
     assert case_lines(()) == "end\n"
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.pattern import BUFFERS
 from fabricgauge.model.varied import Design, Factor
 
 #: More combinations would take hours.
@@ -18,7 +19,7 @@ NUMBERS: Mapping[str, tuple[int, int]] = MappingProxyType({
     "ppn": (1, 1024), "ranks": (2, 1 << 20), "parallel": (1, 128),
 })  # fmt: skip
 FACTOR_NAMES = (
-    "mpi", "transport", "provider", "memory", "compiler", "bind", "tool-path", *NUMBERS,
+    "mpi", "transport", "provider", "memory", "buffers", "compiler", "bind", "tool-path", *NUMBERS,
     f"{ENVIRONMENT}NAME",
 )  # fmt: skip
 #: Factors of a suite's programs: the folder of a build, the MPI that starts them, and numbers.
@@ -54,6 +55,8 @@ def parse_factor(text: str) -> Factor:
         raise UsageError(f"--vary {name!r}: unknown factor; available: {', '.join(FACTOR_NAMES)}")
     if name in NUMBERS:
         _require_numbers(name, levels)
+    if name == "buffers" and not set(levels) <= set(BUFFERS):
+        raise UsageError(f"--vary buffers takes {', '.join(BUFFERS)}, not {listed}")
     if name == "bind" and not set(levels) <= set(BINDINGS):
         raise UsageError(f"--vary bind takes {' and '.join(BINDINGS)}, not {listed}")
     if name.startswith(ENVIRONMENT):

@@ -185,7 +185,9 @@ def _plan(
     """Return a plan of these launches, numbered in their order; most of them have ``ranks``."""
     stopping = Stopping(profile.relative_half_width, CONFIDENCE)
     return Plan(
-        profile.name, stopping, request.check_data, renumber(launches), transport=request.transport,
+        profile.name, stopping, request.check_data,
+        renumber(launch.with_buffers(request.buffers) for launch in launches),
+        transport=request.transport,
         memory=request.memory, device=request.device,
         left_out=(_THINNED,) if is_thinned(request, ranks) else (),
     )  # fmt: skip

@@ -259,6 +259,8 @@ def _request_of(levels: Mapping[str, str], target: Target) -> MeasurementRequest
         changed["transport"] = known_transport(levels["transport"])
     if "memory" in levels:
         changed["memory"] = parse_memory(levels["memory"])
+    if "buffers" in levels:
+        changed["buffers"] = levels["buffers"]
     if not changed:
         return request
     patterns = request.patterns or LAYER_PATTERNS

@@ -19,7 +19,13 @@ from fabricgauge.judge.stats.series import (
 from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement, Times
-from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, Pattern, words_of
+from fabricgauge.model.pattern import (
+    COLLECTIVE_PATTERNS,
+    CROWD_PATTERNS,
+    Buffers,
+    Pattern,
+    words_of,
+)
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
@@ -58,6 +64,7 @@ def curves(run: Run) -> tuple[Curve, ...]:
                 for point in series.points
             ),
             variant=series.variant,
+            buffers=series.buffers,
         )
         for network in dict.fromkeys(launch.network for launch in run.launches)
         for series in series_of([launch for launch in launches if launch.network == network])
@@ -201,10 +208,15 @@ def convert_engine_curve(
             "network": curve.network or OWN_CHOICE,
             **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
             **({"memory": memory} if memory else {}),
+            **_buffers_setting(curve.buffers),
         },
         hosts=(curve.origin_node, curve.target_node),
         source=source,
     )
+
+
+def _buffers_setting(buffers: Buffers) -> dict[str, str]:
+    return {} if buffers == "fewest" else {"buffers": buffers}
 
 
 def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
@@ -226,6 +238,7 @@ class _CrowdKey(NamedTuple):
     ranks: int
     pairs: int
     load: str
+    buffers: Buffers
 
 
 def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
@@ -248,7 +261,8 @@ def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
 def _crowd_key(network: str | None, case: Measurement) -> _CrowdKey | None:
     if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
         return None
-    return _CrowdKey(network, case.pattern, case.together.ranks, case.together.pairs, case.load)
+    counts = case.together.ranks, case.together.pairs
+    return _CrowdKey(network, case.pattern, *counts, case.load, case.buffers)
 
 
 def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: str) -> SuiteCurve:
@@ -276,6 +290,10 @@ def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: st
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,
-        settings={"network": key.network or OWN_CHOICE, **load},
+        settings={
+            "network": key.network or OWN_CHOICE,
+            **load,
+            **_buffers_setting(key.buffers),
+        },
         source=source,
     )

@@ -13,7 +13,13 @@ import msgspec
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.pattern import GET_PATTERNS, LATENCY_PATTERNS, PAIR_PATTERNS, Pattern
+from fabricgauge.model.pattern import (
+    GET_PATTERNS,
+    LATENCY_PATTERNS,
+    PAIR_PATTERNS,
+    Buffers,
+    Pattern,
+)
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
@@ -196,6 +202,12 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def name(self) -> str:
         return subjects.stream(self.about)
+
+    @property
+    def buffers(self) -> Buffers:
+        """Return the buffers of its messages, as its first case has them."""
+        cases = (case for point in self.points for case in point.measurements)
+        return next((case.buffers for case in cases), "fewest")
 
     def at_least(self, message_bytes: float) -> tuple[Point, ...]:
         return tuple(point for point in self.points if point.message_bytes >= message_bytes)

@@ -64,7 +64,7 @@ def _words(case: Case) -> Iterator[str]:
     yield case.name
     yield f"pattern={case.pattern} bytes={case.message_bytes} window={case.window}"
     yield f"origin={case.origin} target={case.target} budget_s={case.budget_s:g}"
-    for key in ("ranks", "pairs", "concurrent", "load", "epoch", "threads"):
+    for key in ("ranks", "pairs", "concurrent", "load", "epoch", "threads", "buffers"):
         value = getattr(case, key)
         if value != getattr(_DEFAULTS, key):
             yield f"{key}={value}"

@@ -9,7 +9,8 @@ from fabricgauge.model.curve import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import describe_memory
-from fabricgauge.model.pattern import PATTERNS
+from fabricgauge.model.pattern import BUFFER_WORDS, PATTERNS
+from fabricgauge.model.plan import Plan
 from fabricgauge.model.words.figures import (
     digits,
     half_width,
@@ -56,8 +57,8 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
     """Yield the usual sizes of each network, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
     for network in (network for network in networks(judged) if not is_loopback(network)):
-        memory = f"; {describe_memory(judged.run.plan.memory)}" if judged.run.plan.memory else ""
-        title = f"{named(network)}{memory}; medians, 95 % intervals, share of the ceiling"
+        buffers = _describe_buffers(judged.run.plan)
+        title = f"{named(network)}{buffers}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
             _key_size_table(judged, curves_of(judged, network, patterns), medium)
             for medium, patterns in columns.items()
@@ -69,6 +70,12 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
             for medium, patterns in columns.items()
         )
         yield doc.Section("others", f"Measured in other patterns: {title}", tables, on=doc.TEXT)
+
+
+def _describe_buffers(plan: Plan) -> str:
+    """Return where the buffers are and how many, each after a semicolon, if that is not usual."""
+    memory = f"; {describe_memory(plan.memory)}" if plan.memory else ""
+    return memory + (f"; {BUFFER_WORDS[plan.buffers]}" if plan.buffers != "fewest" else "")
 
 
 def _key_size_table(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:

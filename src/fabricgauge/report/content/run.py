@@ -7,6 +7,7 @@ import msgspec
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.memory import describe_memory
+from fabricgauge.model.pattern import BUFFER_WORDS
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import (
@@ -177,6 +178,8 @@ def _environment(judged: Judged) -> doc.Section:
         )))  # fmt: skip
     if plan.memory:
         facts.append(("memory", describe_memory(plan.memory)))
+    if plan.buffers != "fewest":
+        facts.append(("buffers", BUFFER_WORDS[plan.buffers]))
     more = "{count} more nodes are in fabric.json and in the JSON report."
     fact_list = doc.FactList((*facts, *sorted(run.environment.items())))
     nodes = doc.limit_blocks(tuple(map(_node, run.fabric.nodes)), path.MOST_NODES, more)
