@@ -45,14 +45,15 @@ class Program(msgspec.Struct, frozen=True):
         return words_of(self.pattern).quantity == "time"
 
 
+_SINGLE = ("-W", str(WINDOW), "-b", "single")
+_MULTIPLE = ("-W", str(WINDOW), "-b", "multiple")
 PROGRAMS = (
     Program("osu_latency", "latency", "single"),
-    *(
-        Program(name, pattern, buffers, ("-W", str(WINDOW), "-b", buffers))
-        for name, pattern in (("osu_bw", "bandwidth"), ("osu_bibw", "bidirectional_bandwidth"))
-        for buffers in ("single", "multiple")
-    ),
-)  # fmt: skip
+    Program("osu_bw", "bandwidth", "single", _SINGLE),
+    Program("osu_bw", "bandwidth", "multiple", _MULTIPLE),
+    Program("osu_bibw", "bidirectional_bandwidth", "single", _SINGLE),
+    Program("osu_bibw", "bidirectional_bandwidth", "multiple", _MULTIPLE),
+)
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -147,7 +147,7 @@ def test_messages_arrive_in_any_buffers_and_the_record_names_them(
     engine: Engine, buffers: Buffers
 ) -> None:
     patterns = sorted(set(PAIR_PATTERNS) & BUFFERED_PATTERNS - THREADED_PATTERNS)
-    cases = [case(pattern, 0, 1, buffers=buffers) for pattern in patterns]  # type: ignore[arg-type]
+    cases = [case(pattern, 0, 1, buffers=buffers) for pattern in patterns]
     for found in measured(engine, 2, cases, *PATIENT):
         assert (found.status, found.reason, found.buffers) == ("ok", "", buffers)
         assert found.data_check.ok and found.data_check.samples == 1, found.data_check.detail
