@@ -133,3 +133,13 @@ def test_who_breaks_a_launch_in_mid_run_is_named_and_the_others_measure_the_rest
     assert (
         "c3" not in launches[1].split('"ended"')[0] or "c2" not in launches[1].split('"ended"')[0]
     )
+
+
+@pytest.mark.slow
+def test_a_node_with_an_address_of_the_head_is_named_with_it(lab: Lab, tmp_path: Path) -> None:
+    name = lab("--nodes", "4")
+    fabricgauge("lab", "fault", "--name", name, "address", "c3", "net1", "10.77.0.1/24")
+    run = checked(name, tmp_path)
+    assert run.status == 1, run.text
+    assert "c3:eth0" in run.text and "10.77.0.1 of head:" in run.text
+    assert not {"c1", "c2", "c4"} & set(run.words("connect").replace(":", " ").split())

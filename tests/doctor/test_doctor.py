@@ -43,6 +43,7 @@ FAULTS = {
     "another MTU": (("mtu", "c2", "net2", "1500"), "mtu", "c2:eth1"),
     "overlapping subnets": (("address", "c2", "net1", "10.77.0.12/8"), "subnets", "c2:eth0"),
     "a duplicate address": (("address", "c2", "net1", "10.77.0.11/24"), "addresses", "c2:eth0"),
+    "an address of the head": (("address", "c2", "net1", "10.77.0.1/24"), "addresses", "c2:eth0"),
     "a wrong hosts entry": (("hosts", "c2", "net1", "c1=10.77.0.99"), "names", "c2"),
     "a wrong alias": (("hosts", "c2", "net2", "c3=10.77.1.99"), "names", "c2"),
     "lost pings": (("loss", "c2", "net2", "40"), "ping", "c2:eth1"),
@@ -85,6 +86,7 @@ def test_each_planted_fault_is_named_at_its_place_and_nothing_else(
     "planted",
     [
         "a duplicate address",
+        pytest.param("an address of the head", marks=pytest.mark.slow),
         pytest.param("link down", marks=pytest.mark.slow),
         pytest.param("another MTU", marks=pytest.mark.slow),
         pytest.param("overlapping subnets", marks=pytest.mark.slow),

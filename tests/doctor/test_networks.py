@@ -6,7 +6,7 @@ from tests.doctor.clusters import NO, clean, findings, only, with_interface, wit
 
 from fabricgauge.model.fabric import Address, Fabric, Interface, Node
 from fabricgauge.model.finding import Command, Severity
-from fabricgauge.model.preflight import Ping, Preflight
+from fabricgauge.model.preflight import Head, Ping, Preflight
 
 
 def test_a_duplicate_address_is_that_of_the_node_whose_name_means_another() -> None:
@@ -154,3 +154,36 @@ def test_a_wide_netmask_on_one_node_comes_with_the_commands_that_mend_it() -> No
 def test_an_odd_netmask_that_overlaps_nothing_is_named_as_well() -> None:
     found = only(with_interface(clean(), "c2:eth0", addresses=(Address("10.1.0.2", 25),)))
     assert (found.check, found.what) == ("subnets", "has netmask /25, eth has /24")
+
+
+def beside_a_head(ip: str, *wires: str, **changes: object) -> Preflight:
+    """A sound cluster, and the machine that starts the launches, with an address in its network."""
+    number = int(ip.rpartition(".")[2])
+    plain = clusters.node(number)
+    head = msgspec.structs.replace(
+        plain, name="head", hostname="head", boot_id="boot-head",
+        interfaces=(clusters.interface(
+            str(changes.pop("name", "eno1")), ip, "02:00:00:00:00:fe", **changes
+        ),),
+    )  # fmt: skip
+    return msgspec.structs.replace(clean(), head=Head(head, wires))
+
+
+def test_an_address_that_the_head_has_too_is_named_with_both_holders() -> None:
+    found = only(beside_a_head("10.1.0.2", "eno1"))
+    assert (found.check, found.where, found.severity) == ("addresses", "c2:eth0", Severity.FAIL)
+    assert (found.nodes, found.network) == (("c2",), "eth")
+    assert found.what.startswith("has the address 10.1.0.2 of head:eno1, the machine that starts")
+    assert [line.partition(" ")[0] for line in found.evidence] == ["head:eno1", "c2:eth0"]
+
+
+def test_an_address_of_the_head_on_another_wire_is_a_doubt() -> None:
+    found = only(beside_a_head("10.1.0.2"))
+    assert (found.where, found.severity) == ("c2:eth0", Severity.WARN)
+    assert "different wires" in found.what
+
+
+def test_a_head_with_an_address_of_its_own_accuses_nobody() -> None:
+    assert findings(beside_a_head("10.1.0.9", "eno1")) == []
+    docker = beside_a_head("172.17.1.1", name="docker0", driver="bridge", carrier=False)
+    assert findings(docker) == []

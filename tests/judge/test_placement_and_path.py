@@ -98,9 +98,54 @@ def test_both_ranks_on_one_of_two_nodes_of_one_host_name_are_invalid() -> None:
         assert planted.outcomes(given_verdicts, "placement") == {Outcome.INVALID}
 
 
+def test_each_rank_on_the_wrong_one_of_two_nodes_of_one_host_name_is_told_by_its_stack() -> None:
+    run = _of_one_host_name(virtual=True)
+    exchanged = (on(0, "c2", "b", "net:[2]"), on(1, "c2", "b", "net:[1]"))
+    launches = [msgspec.structs.replace(one, placements=exchanged) for one in run.launches]
+    given_verdicts = planted.verdicts(planted.run(launches, of=run.fabric))
+    verdict = planted.the(given_verdicts, "placement", Outcome.INVALID)
+    assert [line.partition(": ")[2] for line in verdict.evidence[-2:]] == [
+        "rank 0 ran on c2, but its planned node is c1",
+        "rank 1 ran on c1 (host name c2), but its planned node is c2: its network namespace is"
+        " net:[1], that of c2 is net:[2]",
+    ]
+
+
+def test_a_node_of_the_planned_name_and_another_boot_is_another_node_or_run() -> None:
+    """Two boards have one host name, or the records are those of another run."""
+    other = (on(0, "c1", "boot-c1", "net:[0]"), on(1, "c2", "boot-x", "net:[1]"))
+    verdict = planted.the(planted.verdicts(with_placements(*other)), "placement", Outcome.INVALID)
+    assert verdict.summary.endswith(
+        "rank 1 ran on c2, but not on the c2 that discovery read: its boot id is boot-x, that of c2"
+        " is boot-c2"
+    )
+    assert "started again" in verdict.cause and "host name of its own" in verdict.remedy
+
+
+def test_a_node_may_boot_before_a_resumption_and_between_jobs() -> None:
+    run = with_placements(on(0, "c1", "boot-x", "net:[0]"), on(1, "c2", "boot-y", "net:[1]"))
+    resumed = msgspec.structs.replace(run, launches=tuple(
+        msgspec.structs.replace(launch, attempt=2) for launch in run.launches
+    ))  # fmt: skip
+    jobs = msgspec.structs.replace(run, environment={"Slurm JobId": "17"})
+    for one, outcome in (
+        (run, Outcome.INVALID), (resumed, Outcome.PASS), (jobs, Outcome.PASS)
+    ):  # fmt: skip
+        assert planted.outcomes(planted.verdicts(one), "placement") == {outcome}
+
+
+def test_another_network_namespace_is_another_node_in_a_virtual_cluster_only() -> None:
+    """Ranks in containers have namespaces that discovery did not see."""
+    places = (on(0, "c1", "boot-c1", "net:[8]"), on(1, "c2", "boot-c2", "net:[9]"))
+    for virtual, outcome in ((True, Outcome.INVALID), (False, Outcome.PASS)):
+        given_verdicts = planted.verdicts(with_placements(*places, virtual=virtual))
+        assert planted.outcomes(given_verdicts, "placement") == {outcome}
+
+
 def test_fully_qualified_host_names_are_the_planned_nodes() -> None:
     run = with_placements(
-        on(0, "c1.cluster.example", "x", "net:[7]"), on(1, "c2.cluster.example", "y", "net:[7]")
+        on(0, "c1.cluster.example", "boot-c1", "net:[7]"),
+        on(1, "c2.cluster.example", "boot-c2", "net:[7]"),
     )
     assert planted.outcomes(planted.verdicts(run), "placement") == {Outcome.PASS}
 

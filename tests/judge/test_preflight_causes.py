@@ -67,3 +67,22 @@ def test_a_program_that_starts_late_or_not_at_all_is_no_failed_connection(where:
     run_ = msgspec.structs.replace(run(), preflight=(found,))
     (verdict,) = by_rule(verdicts(run_), "connect")
     assert verdict.outcome is Outcome.WARN
+
+
+@pytest.mark.parametrize(
+    ("network", "severity", "evidence", "outcomes"),
+    [
+        ("net1", Severity.FAIL, (), {Outcome.WARN}), ("", Severity.FAIL, (), set()),
+        ("net1", Severity.WARN, (), set()),
+        ("net1", Severity.FAIL, ("therefore connect: c2: no answer",), {Outcome.FAIL}),
+    ],
+)  # fmt: skip
+def test_an_address_that_two_interfaces_have_is_named_although_all_connect(
+    network: str, severity: Severity, evidence: tuple[str, ...], outcomes: set[Outcome]
+) -> None:
+    what = "has the address 10.77.0.11 of c1:eth0"
+    found = Finding("addresses", severity, "c2:eth0", what, evidence, "", "", ("c2",), network)
+    run_ = msgspec.structs.replace(run(), preflight=(found,))
+    named = by_rule(verdicts(run_), "connect")
+    assert {verdict.outcome for verdict in named} == outcomes
+    assert all(verdict.about.names == ("c2",) and what in verdict.summary for verdict in named)

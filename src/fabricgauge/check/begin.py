@@ -31,10 +31,12 @@ from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.features import load_role
 from fabricgauge.model.plan import Plan
+from fabricgauge.model.preflight import Head
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest, missing_place_words
 from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import link_rate
+from fabricgauge.nodes.discover.head import discover_head
 from fabricgauge.nodes.discover.port_ends import list_port_endpoints
 from fabricgauge.nodes.process import end_marked
 from fabricgauge.store.holding import run_lock
@@ -134,7 +136,11 @@ def begin(
         ()
         if target.simulation
         else note_preflight(
-            directory, _without_left_out(target, fabric_found), connectivities, target.progress
+            directory,
+            _without_left_out(target, fabric_found),
+            connectivities,
+            target.progress,
+            _find_head(target, fabric_found, directory, dry_run=dry_run),
         )
     )
     culprits = {
@@ -166,6 +172,19 @@ def begin(
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run, culprits=culprits)
+
+
+def _find_head(
+    target: Target, fabric: Fabric, directory: RunDirectory, *, dry_run: bool
+) -> Head | None:
+    """Return the machine that starts the launches, if a node has one of its addresses."""
+    if dry_run:
+        return None
+    from fabricgauge.doctor.doctor import head_name
+
+    return discover_head(
+        target.access, head_name(target.access), fabric, partial(directory.keep_raw, "head")
+    )
 
 
 def _without_left_out(target: Target, fabric: Fabric) -> Fabric:

@@ -1,6 +1,7 @@
 """Find the node or pair that broke a launch, from evidence or by further launches."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from time import monotonic
 
 import msgspec
@@ -18,6 +19,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.model.words.sentences import between, listed
+from fabricgauge.nodes.discover.head import discover_head
 from fabricgauge.nodes.launch.launch import engine_gave_up
 from fabricgauge.nodes.launch.launcher_words import find_lost_rank
 
@@ -203,13 +205,15 @@ def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> Culprit
 
     A launcher connects nodes by their names before a rank begins; ranks do not need names.
     """
-    from fabricgauge.doctor.doctor import find_wrong_names, run_checks
+    from fabricgauge.doctor.doctor import find_wrong_names, head_name, run_checks
     from fabricgauge.doctor.survey import survey_nodes
 
     launch, target = failed.launch, context.target
     context.progress.stage("asking the nodes for their settings")
     inventories, fabric = survey_nodes(target.access, target.declared)
-    all_findings = run_checks(Preflight(fabric, inventories)).findings
+    keep = partial(context.directory.keep_raw, "head")
+    head = discover_head(target.access, head_name(target.access), fabric, keep)
+    all_findings = run_checks(Preflight(fabric, inventories, head=head)).findings
     findings = [finding for finding in all_findings if finding.network == launch.network]
     if not (failed.began or failed.exit_code in _NOT_BY_NETWORK or any(map(_fails, findings))):
         context.progress.stage("asking the nodes for each other's names")

@@ -14,7 +14,7 @@ from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.preflight import Preflight
+from fabricgauge.model.preflight import Head, Preflight
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.nodes.discover.interface import find_network_changes
@@ -42,6 +42,7 @@ def note_preflight(
     fabric: Fabric,
     connectivity: tuple[Connectivity, ...],
     progress: Progress,
+    head: Head | None = None,
 ) -> tuple[Finding, ...]:
     """Store the findings on nodes and networks; show those that will break the run.
 
@@ -50,7 +51,7 @@ def note_preflight(
     Raises:
         StoreError: they cannot be written.
     """
-    findings = quick_findings(fabric, connectivity)
+    findings = quick_findings(fabric, connectivity, head)
     write_preflight(directory, findings)
     failing = [finding for finding in findings if finding.severity is Severity.FAIL]
     for finding in failing[:MAX_SHOWN_FINDINGS]:
@@ -61,12 +62,12 @@ def note_preflight(
 
 
 def quick_findings(
-    fabric: Fabric, connectivity: tuple[Connectivity, ...] = ()
+    fabric: Fabric, connectivity: tuple[Connectivity, ...] = (), head: Head | None = None
 ) -> tuple[Finding, ...]:
     """Return the findings from the quick probe and the connections, without a survey of the
     nodes.
     """
-    preflight = Preflight(fabric, (), connectivity=connectivity)
+    preflight = Preflight(fabric, (), connectivity=connectivity, head=head)
     return tuple(finding for diagnosis in examine(preflight) for finding in diagnosis.findings)
 
 

@@ -77,8 +77,8 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     value with the first value of its setting.
 
     Exit status: 1 if B is certainly worse than A by more than the tolerance; 0 if not; 3 if the
-    data are not sufficient, B lacks a curve that A has, a side is INVALID, or A and B have nothing
-    to compare.
+    data are not sufficient, B lacks a curve that A has, a side is INVALID, A and B are one
+    measurement, or they have nothing to compare.
     """
     from fabricgauge.compare.comparing import AS_OF_A_RUN
     from fabricgauge.compare.sides import compare_operands

@@ -217,10 +217,12 @@ def compare(
     b_curves: Sequence[SuiteCurve],
     tolerance: float,
     unlike: Sequence[Unlike] = (),
+    shared: str = "",
 ) -> Comparison:
     """Compare every curve of B with A's of its kind, or with A's of an ``unlike`` name.
 
     ``tolerance`` is a share of A, 0 to below 1. Repetitions of one benchmark are merged.
+    ``shared`` is the reason why both sides are one measurement.
 
     Raises:
         UsageError: two ``unlike`` names have no curves to compare.
@@ -241,8 +243,9 @@ def compare(
     ]
     lost = _mark_lost(pairs, (*unmatched, *without_common_size))
     all_unmatched = (*a_unusable, *b_unusable, *lost)
-    outcome = "invalid" if a.invalid or b.invalid else _outcome(pairs, all_unmatched)
-    return Comparison(a, b, tolerance, outcome, pairs, all_unmatched)
+    is_invalid = shared or a.invalid or b.invalid
+    outcome = "invalid" if is_invalid else _outcome(pairs, all_unmatched)
+    return Comparison(a, b, tolerance, outcome, pairs, all_unmatched, shared)
 
 
 def _mark_lost(pairs: Sequence[Pair], unmatched: Iterable[Unmatched]) -> tuple[Unmatched, ...]:

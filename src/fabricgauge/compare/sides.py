@@ -1,14 +1,16 @@
 """Resolve two names on the command line to a comparison: runs, logs of other suites, references."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from fabricgauge.check.conclude import conclude
-from fabricgauge.check.import_logs import limit_contents
+from fabricgauge.check.import_logs import MAX_COPY_BYTES, limit_contents
 from fabricgauge.compare.comparing import compare
+from fabricgauge.compare.copies import Samples, describe_shared, digest_text, identify_cases
 from fabricgauge.compare.matching import Unlike, is_named
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
@@ -22,7 +24,7 @@ from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.store.files.reading import shown
+from fabricgauge.store.files.reading import read_bytes, shown
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
 
@@ -34,11 +36,15 @@ _CALM = (Outcome.PASS, Outcome.SKIPPED)
 
 
 class Side(NamedTuple):
-    """Hold an operand with its curves; ``judged`` is the judged run, None for a file."""
+    """Hold an operand with its curves; ``judged`` is the judged run, None for a file.
+
+    ``samples`` identify its measurements.
+    """
 
     operand: Operand
     curves: tuple[SuiteCurve, ...]
     judged: Judged | None = None
+    samples: Samples = Samples()
 
 
 def compare_operands(
@@ -71,10 +77,24 @@ def compare_operands(
             _narrow_to(operand_side, [names[place] for names in unlike])
             for place, operand_side in enumerate(sides)
         ]
-    (operand_a, curves_a), (operand_b, curves_b) = (
-        (with_doubts(operand_side), operand_side.curves) for operand_side in sides
-    )
-    return compare(operand_a, curves_a, operand_b, curves_b, tolerance, unlike)
+    side_a, side_b = sides
+    shared = describe_shared(
+        _samples(side_a, unlike), side_a.curves, _samples(side_b, unlike), side_b.curves,
+        simulated=_is_simulated(side_a) and _is_simulated(side_b),
+    )  # fmt: skip
+    return compare(
+        with_doubts(side_a), side_a.curves, with_doubts(side_b), side_b.curves, tolerance, unlike,
+        shared,
+    )  # fmt: skip
+
+
+def _samples(operand_side: Side, unlike: Sequence[Unlike]) -> Samples:
+    """Return what identifies a side's measurements; two unlike curves may be of one run."""
+    return Samples() if unlike else operand_side.samples
+
+
+def _is_simulated(operand_side: Side) -> bool:
+    return operand_side.judged is not None and operand_side.judged.run.fabric.simulated
 
 
 def _narrow_to(operand_side: Side, names: Sequence[str]) -> Side:
@@ -133,7 +153,17 @@ def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
         _operand_with(name, "run", run.identity, facts, find_cautions(run)),
         suite_curves(run, settled=True),
         judged,
+        Samples(identify_cases(run), _identify_logs(directory)),
     )
+
+
+def _identify_logs(directory: RunDirectory) -> dict[bytes, str]:
+    """Return the logs that an import copied into the run, each by a digest of its text."""
+    logs = {}
+    for path in sorted((directory.path / "raw").glob("import-*/*")):
+        with suppress(OSError):
+            logs[digest_text(read_bytes(path, directory.path, MAX_COPY_BYTES))] = shown(path.name)
+    return logs
 
 
 def with_doubts(find_side: Side) -> Operand:
@@ -191,9 +221,11 @@ def _file(stated_name: str, path: Path) -> Side:
         "benchmarks": _listed(curve.benchmark for curve in curves),
         "units": _listed(curve.unit_rule for curve in curves),
     }
-    return Side(
-        _operand_with(shown(stated_name), "file", name, facts, _unparsed_note(unparsed)), curves
-    )
+    operand = _operand_with(shown(stated_name), "file", name, facts, _unparsed_note(unparsed))
+    logs = dict[bytes, str]()
+    with suppress(OSError):
+        logs[digest_text(read_bytes(path, None, MAX_COPY_BYTES))] = name
+    return Side(operand, curves, samples=Samples(logs=logs))
 
 
 def _unparsed_note(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.doctor.checks import CHECKS
+from fabricgauge.doctor.checks.addresses import ADDRESSES
 from fabricgauge.doctor.checks.names import NAMES
 from fabricgauge.doctor.examining import examine
 from fabricgauge.doctor.places import Cluster
@@ -20,6 +21,7 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.nodes.connectivity import connectivity
+from fabricgauge.nodes.discover.head import discover_head
 from fabricgauge.nodes.discover.likeness.classes import classify_nodes
 from fabricgauge.nodes.discover.trials import run_trials
 
@@ -65,6 +67,9 @@ def diagnose(request: DoctorRequest, stage: Stage) -> Diagnosis:
     counted = _count_trials(len(fabric.nodes), stage)
     networks = fabric.ip_networks
     preflight = run_trials(access, fabric, networks, request.seconds, keep=counted, selected=trials)
+    if ADDRESSES.id in request.checks and not request.head:
+        head = discover_head(request.access, head_name(request.access), fabric, lambda *_: None)
+        preflight = msgspec.structs.replace(preflight, head=head)
     if "connect" in trials:
         preflight = _connected(preflight, request.access, stage)
     return run_checks(_with_inventories(preflight, inventories, request.head), request.checks)

@@ -5,16 +5,20 @@ from collections.abc import Iterable, Iterator
 import msgspec
 import numpy as np
 
-from fabricgauge.judge.rules.floor import crossed_medium
+from fabricgauge.judge.crossed_medium import crossed_medium
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Outcome, Verdict
 
-_REMEDY = "state the node of each rank, in rank order: fabricgauge import --hosts c1,c1,c2,c2"
+UNPLACED = "ranks of one node exchange messages through memory, and the log does not name the nodes"
+STATE_NODES = "state the node of each rank, in rank order: fabricgauge import --hosts c1,c1,c2,c2"
 
 
 def describe_shared_nodes(subject: Subject) -> str:
-    """Return a sentence if pairs of unplaced ranks are quicker than the network; else empty."""
+    """Return a sentence if some pairs of unplaced ranks are quicker than the network; else empty.
+
+    If all of them are, it is not their places: the network is another than stated.
+    """
     if isinstance(subject.ceiling, Skipped) or not _has_unplaced_ranks(subject):
         return ""
     least_s = subject.limit(f"floor.{crossed_medium(subject, None)}")
@@ -23,7 +27,8 @@ def describe_shared_nodes(subject: Subject) -> str:
     for analysis in subject.pairs:
         values = analysis.matrix.values
         is_quick = values < least_s if analysis.matrix.quantity == "latency" else values > most
-        quick = max(quick, int(np.count_nonzero(is_quick)))
+        count = int(np.count_nonzero(is_quick))
+        quick = max(quick, count if count < np.count_nonzero(values > 0) else 0)
     return f"ranks share a node: {quick:,} directed pairs are quicker than the network" * (
         quick > 0
     )
@@ -35,7 +40,7 @@ def doubt_faults(subject: Subject, verdicts: Iterable[Verdict]) -> Iterator[Verd
     for verdict in verdicts:
         if reason and verdict.outcome in (Outcome.FAIL, Outcome.WARN):
             yield msgspec.structs.replace(
-                verdict, outcome=Outcome.INCONCLUSIVE, cause=reason, remedy=_REMEDY
+                verdict, outcome=Outcome.INCONCLUSIVE, cause=reason, remedy=STATE_NODES
             )
         else:
             yield verdict
@@ -43,7 +48,8 @@ def doubt_faults(subject: Subject, verdicts: Iterable[Verdict]) -> Iterator[Verd
 
 def _has_unplaced_ranks(subject: Subject) -> bool:
     return subject.imported and any(
-        len(launch.hosts_of(curve)) != curve.evidence.rank_pairs.ranks
+        curve.evidence.rank_pairs.ranks
+        not in (len(launch.hosts_of(curve)), len(curve.evidence.rank_nodes))
         for launch in subject.launches
         for curve in launch.curves
         if curve.evidence.rank_pairs

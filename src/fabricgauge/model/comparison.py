@@ -135,7 +135,10 @@ class Unmatched(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """B against A. ``tolerance`` is the share of A by which B may be worse."""
+    """B against A. ``tolerance`` is the share of A by which B may be worse.
+
+    ``shared`` is the reason why both sides hold one measurement: then nothing is compared.
+    """
 
     a: Operand
     b: Operand
@@ -143,3 +146,4 @@ class Comparison(msgspec.Struct, frozen=True):
     outcome: ComparisonOutcome
     pairs: tuple[Pair, ...]
     unmatched: tuple[Unmatched, ...]
+    shared: str = ""

@@ -59,11 +59,17 @@ class LostSegments(msgspec.Struct, frozen=True):
 
 
 class MisplacedRank(msgspec.Struct, frozen=True):
-    """A rank that ran on the wrong node; ``meant`` is the planned one."""
+    """A rank that ran on the wrong node; ``meant`` is the planned one.
+
+    ``host`` is its host name, ``node`` its node's name, empty if discovery did not read that node.
+    ``difference`` says how it differs from the planned node, empty if that is unknown.
+    """
 
     rank: int
     host: str
     meant: str
+    node: str = ""
+    difference: str = ""
 
 
 class LaunchPlacement(msgspec.Struct, frozen=True):

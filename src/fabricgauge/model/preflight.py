@@ -6,7 +6,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.connectivity import Connectivity
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Node
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.subnet import Subnet
 
@@ -65,6 +65,16 @@ class Rise(msgspec.Struct, frozen=True):
     seconds: float
 
 
+class Head(msgspec.Struct, frozen=True):
+    """The machine that starts ``mpiexec``; it is none of the nodes.
+
+    ``wires`` are its interfaces with an address of a node on which other nodes answer.
+    """
+
+    node: Node
+    wires: tuple[str, ...] = ()
+
+
 class Preflight(msgspec.Struct, frozen=True):
     """The complete input of the checks.
 
@@ -72,6 +82,7 @@ class Preflight(msgspec.Struct, frozen=True):
     ``clocks``, ``counters`` or ``connect``. ``seconds`` is the time that counters were watched.
     ``alike`` are the names of nodes that should be the same, class by class; empty if the nodes
     were not classified. ``subnet`` are the links and errors in printouts of an InfiniBand subnet.
+    ``head`` is known if it has an address that a node has too.
     """
 
     fabric: Fabric
@@ -85,3 +96,4 @@ class Preflight(msgspec.Struct, frozen=True):
     alike: tuple[tuple[str, ...], ...] = ()
     connectivity: tuple[Connectivity, ...] = ()
     subnet: Subnet = Subnet()
+    head: Head | None = None

@@ -39,7 +39,8 @@ class Ended(msgspec.Struct, frozen=True):
 
     ``changes`` are the changes of a broken launch's network since discovery: one sentence each that
     names node and interface. ``change_kinds`` are their kinds; older runs have none. ``culprits``
-    are the nodes and pairs that break it.
+    are the nodes and pairs that break it. ``repeated`` says how the launcher ended the first time,
+    if it was started again.
     """
 
     status: str
@@ -50,6 +51,7 @@ class Ended(msgspec.Struct, frozen=True):
     changes: tuple[str, ...] = ()
     culprits: tuple[Finding, ...] = ()
     change_kinds: tuple[ChangeKind, ...] = ()
+    repeated: str = ""
 
 
 class CountersAround(msgspec.Struct, frozen=True, tag_field="record", tag="around"):
@@ -75,6 +77,8 @@ class Launch(msgspec.Struct, frozen=True):
     were read before and after it, ``program`` is the plan's word for the started program.
     ``rounds`` are those of all-pairs cases, in the order of measurement. Of a stored launch they
     have no pairs: ``passes`` have those; ``passes_of`` serves both. ``purpose`` is the plan's.
+    ``attempt`` numbers the programs that worked on the run. ``mixed`` are sentences on records that
+    cannot be of this launch: another run's, or those of a second launch.
     """
 
     number: int
@@ -92,6 +96,8 @@ class Launch(msgspec.Struct, frozen=True):
     rounds: tuple[Round, ...] = ()
     purpose: Purpose = "measure"
     passes: tuple[PairPass, ...] = ()
+    attempt: int = 1
+    mixed: tuple[str, ...] = ()
 
     @property
     def figures(self) -> bool:

@@ -137,11 +137,12 @@ class LogEvidence(msgspec.Struct, frozen=True):
     one node (Intel MPI's start-up table, Open MPI's bindings, NetPIPE, nccl-tests). ``addresses``
     are the IP addresses of the local and the remote end (iperf). ``verbs_ends`` are the local and
     the remote end (perftest): equal ends are one port. ``rank_nodes`` are the nodes of all ranks,
-    by name or number, as the options of the log's ``command`` determine them; both are empty if the
-    command does not determine them. ``link_type`` is ``Ethernet`` or ``IB``, ``mtu_bytes`` the RDMA
-    connection's, ``devices`` are adapters or accelerators by name, ``provider`` is libfabric's or
-    NCCL's name of the transport, ``library`` the MPI or NCCL with its version. ``data_checked`` is
-    true if the suite compared the received data with the sent data; wrong data are failures.
+    by name or number, as the options of the log's ``command`` determine them, or without a command
+    the latencies of all pairs; both are empty if neither does. ``link_type`` is ``Ethernet`` or
+    ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices`` are adapters or accelerators by name,
+    ``provider`` is libfabric's or NCCL's name of the transport, ``library`` the MPI or NCCL with
+    its version. ``data_checked`` is true if the suite compared the received data with the sent
+    data; wrong data are failures.
     ``nccl`` is NCCL's or RCCL's report on its transports, ``gpu_pairs`` the matrix of nvbandwidth
     between GPUs of a node, ``rank_pairs`` those between all ranks. ``losses`` are the data that its
     transport lost or sent again (iperf). ``messages`` are lines of the MPI, its libraries or the

@@ -39,6 +39,8 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        #: Name of the run in its records, once known: a renamed run keeps it.
+        self.stamp = ""
         self._appended: dict[str, writing.AppendedFile] = {}
 
     @classmethod

@@ -1,6 +1,8 @@
 """Write and read the files of a run directory, each with its type of value."""
 
-from collections.abc import Iterable
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -16,6 +18,8 @@ from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.together import Round
+from fabricgauge.model.words.figures import duration
+from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.store.run_directory import RunDirectory
 
 _T = TypeVar("_T")
@@ -29,6 +33,7 @@ class About(msgspec.Struct, frozen=True):
     """run.json: the command, its start, and the environment on the head.
 
     A resumption measures ``request`` on the nodes and with the programs of its own command line.
+    Each record names its run by ``identity``; runs of earlier versions have none.
     """
 
     started_utc: str
@@ -36,6 +41,7 @@ class About(msgspec.Struct, frozen=True):
     environment: dict[str, str]
     request: MeasurementRequest | None = None
     version: str = VERSION
+    identity: str = ""
 
 
 Record = (
@@ -44,11 +50,12 @@ Record = (
 
 
 class ResultLine(msgspec.Struct, frozen=True):
-    """One line of results.jsonl: a record of the engine or of a suite, and its launch."""
+    """One line of results.jsonl: a record of the engine or of a suite, its launch and its run."""
 
     launch: int
     attempt: int
     record: Record
+    run: str = ""
 
 
 class LaunchLine(msgspec.Struct, frozen=True):
@@ -60,7 +67,10 @@ class LaunchLine(msgspec.Struct, frozen=True):
     nodes: tuple[str, ...]
     ended: Ended
     not_understood: tuple[str, ...]
+    run: str = ""
 
+
+_Line = TypeVar("_Line", ResultLine, LaunchLine)
 
 #: How a launch ended whose program was killed before it could write that.
 _LOST = Ended("broken", None, "the program that measured was ended before this launch was", (), 0.0)
@@ -69,7 +79,11 @@ _LOST = Ended("broken", None, "the program that measured was ended before this l
 def write_beginning(directory: RunDirectory, about: About, fabric: Fabric, plan: Plan) -> None:
     """Write the files with which a run can be resumed."""
     write_fabric_and_plan(directory, fabric, plan)
-    directory.write("run.json", about)
+    _write_about(directory, about)
+
+
+def _write_about(directory: RunDirectory, about: About) -> None:
+    directory.write("run.json", msgspec.structs.replace(about, identity=directory.identity))
 
 
 def write_fabric_and_plan(directory: RunDirectory, fabric: Fabric, plan: Plan) -> None:
@@ -138,13 +152,21 @@ def append_records(
 
 def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None:
     """Append the records of several launches at once, as ``append_records``."""
-    directory.append_quickly("results.jsonl", lines)
+    directory.append_quickly("results.jsonl", _of_run(directory, lines))
+
+
+def _of_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]:
+    """Yield the lines with the identity of the run; a renamed run keeps its own."""
+    if not directory.stamp and directory.has("run.json"):
+        directory.stamp = _read_about(directory).identity
+    directory.stamp = directory.stamp or directory.identity
+    yield from (msgspec.structs.replace(line, run=directory.stamp) for line in lines)
 
 
 def append_launch(directory: RunDirectory, *lines: LaunchLine) -> None:
     """Append the ends of launches; they and all records are on disk when this returns."""
     directory.sync()
-    directory.append_all("launches.jsonl", lines)
+    directory.append_all("launches.jsonl", _of_run(directory, lines))
 
 
 def load(directory: RunDirectory) -> Run:
@@ -161,7 +183,7 @@ def load(directory: RunDirectory) -> Run:
         )
     launch_lines, bad_launches = directory.read_lines("launches.jsonl", LAUNCH_DECODER.decode)
     plan = directory.read("plan.json", Plan)
-    launches, bad_results = _read_launches(directory, plan, launch_lines)
+    launches, bad_results = _read_launches(directory, plan, launch_lines, about.identity)
     return Run(
         identity=directory.identity,
         started_utc=about.started_utc,
@@ -204,19 +226,53 @@ LAUNCH_DECODER = msgspec.json.Decoder(LaunchLine)
 
 
 def _read_launches(
-    directory: RunDirectory, plan: Plan, launch_lines: list[LaunchLine]
+    directory: RunDirectory, plan: Plan, launch_lines: list[LaunchLine], identity: str
 ) -> tuple[tuple[Launch, ...], list[str]]:
     """Return all launches, and a sentence for each line that cannot be decoded."""
-    ends = {(line.launch, line.attempt): line for line in launch_lines}
+    runs = _RunNames(identity)
+    ends: dict[tuple[int, int], LaunchLine] = {}
+    for end in launch_lines:
+        runs.note("launches.jsonl", (end.launch, end.attempt), end.run)
+        ends[end.launch, end.attempt] = end
     planned = {launch.number: launch for launch in plan.launches}
     collected = {key: LaunchRecords(planned.get(key[0]), end) for key, end in ends.items()}
     damaged: list[str] = []
     for line in directory.decode_lines("results.jsonl", RESULT_DECODER.decode, damaged):
         key = line.launch, line.attempt
+        runs.note("results.jsonl", key, line.run)
         if key not in collected:
             collected[key] = LaunchRecords(planned.get(line.launch))
         collected[key].extend((line.record,))
+    ended = Counter((line.launch, line.attempt) for line in launch_lines)
+    for key in collected:
+        collected[key].mixed += runs.describe(key)
+        if ended[key] > 1:
+            collected[key].mixed.append("launches.jsonl: it ended more than once")
     return tuple(collected[key].build(key[0]) for key in sorted(collected)), damaged
+
+
+class _RunNames:
+    """Count the lines of each launch that name another run than ``identity``.
+
+    A run of an earlier version has no identity: then the first named run counts.
+    """
+
+    def __init__(self, identity: str) -> None:
+        self._identity, self._is_stated = identity, bool(identity)
+        self._others: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
+
+    def note(self, file: str, launch: tuple[int, int], run: str) -> None:
+        self._identity = self._identity or run
+        if run != self._identity and (run or self._is_stated):
+            self._others.setdefault(launch, Counter())[file, run] += 1
+
+    def describe(self, launch: tuple[int, int]) -> list[str]:
+        """Return a sentence for each file with lines of another run."""
+        return [
+            f"{file}: {counted(count, 'record')} of run {run or '(no name)'}, not of"
+            f" {self._identity}"
+            for (file, run), count in self._others.get(launch, Counter()).items()
+        ]
 
 
 class LaunchRecords:
@@ -229,6 +285,8 @@ class LaunchRecords:
         self._planned, self._end = planned, end
         self._records: list[Record] = []
         self._rejected: list[str] = []
+        #: Sentences on records that belong to another run or launch.
+        self.mixed: list[str] = []
         #: None until the header says how many ranks there are; 0 if nothing does.
         self._ranks: int | None = None
         self._folder: PassFolder | None = None
@@ -291,6 +349,8 @@ class LaunchRecords:
             purpose=planned.purpose if planned else "measure",
             around=next((r for r in records if isinstance(r, CountersAround)), None),
             passes=self._folder.close(self.measurements) if self._folder else (),
+            attempt=end.attempt if end else 1,
+            mixed=(*self.mixed, *_find_second_launch(records, planned, end)),
         )
 
 
@@ -301,6 +361,63 @@ def launch_of(
     collected = LaunchRecords(planned, end)
     collected.extend(records)
     return collected.build(number)
+
+
+#: Seconds by which clocks of a launch may differ: a job's script counts whole seconds.
+CLOCK_S = 2.0
+
+
+def _find_second_launch(
+    records: Sequence[Record], planned: PlannedLaunch | None, end: LaunchLine | None
+) -> Iterator[str]:
+    """Yield sentences on records that one launch cannot have."""
+    headers = [record for record in records if isinstance(record, Header)]
+    if len(headers) > 1:
+        begins = listed([header.started_utc for header in headers])
+        yield f"results.jsonl: it began {len(headers)} times ({begins})"
+    ranks = Counter(record.rank for record in records if isinstance(record, Placement))
+    if repeated := [rank for rank, count in ranks.items() if count > 1]:
+        yield f"results.jsonl: rank {repeated[0]} was placed {ranks[repeated[0]]} times"
+    allowed = Counter(case.name for case in planned.cases) if planned else Counter[str]()
+    cases = Counter(record.case for record in records if isinstance(record, Measurement))
+    if repeated_cases := [case for case, count in cases.items() if count > max(1, allowed[case])]:
+        first = repeated_cases[0]
+        yield (
+            f"results.jsonl: {counted(len(repeated_cases), 'case')} measured more often than"
+            f" planned, first {first}: {cases[first]} times"
+        )
+    footers = [record for record in records if isinstance(record, Footer)]
+    simulated = any(header.simulated for header in headers)
+    # A job that was ended has no duration.
+    if footers and end and end.ended.wall_s > 0 and not simulated:
+        lasted_s = max(footer.wall_s for footer in footers)
+        if lasted_s > end.ended.wall_s + CLOCK_S:
+            yield (
+                f"launches.jsonl: it ended after {duration(end.ended.wall_s)}, and results.jsonl"
+                f" has records of {duration(lasted_s)}"
+            )
+    yield from _find_second_log(records)
+
+
+def _find_second_log(records: Sequence[Record]) -> Iterator[str]:
+    """Yield sentences on tables that the log of one file cannot have."""
+    curves = [record for record in records if isinstance(record, SuiteCurve)]
+    sources = [*dict.fromkeys(curve.source for curve in curves if curve.source)]
+    if len(sources) > 1:
+        yield f"results.jsonl: it has tables of {listed(sources)}"
+    tables = {_digest(curve): curve for curve in curves if curve.first_line}
+    counts = Counter(_digest(curve) for curve in curves if curve.first_line)
+    for digest, count in counts.most_common(1):
+        table = tables[digest]
+        if count > 1:
+            yield (
+                f"results.jsonl: {table.source}:{table.first_line} {table.benchmark} is there"
+                f" {count} times"
+            )
+
+
+def _digest(curve: SuiteCurve) -> bytes:
+    return hashlib.blake2b(msgspec.json.encode(curve), digest_size=16).digest()
 
 
 def _damage(record: Record, ranks: int) -> str:
@@ -338,7 +455,7 @@ _JOB_LINES = msgspec.json.Decoder(BatchJob)
 
 def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
     """Write the facts that are known before the first job starts."""
-    directory.write("run.json", about)
+    _write_about(directory, about)
     directory.write(_BATCH, batch)
 
 

@@ -58,13 +58,9 @@ def test_a_node_without_the_decoder_is_told_what_it_lacks(
         app, "path_programs", lambda *_: PathPrograms(tracer, built.calls, built.mpi)
     )
     words = ["--network", "node", "--calls", "send", "-o", str(tmp_path / "paths"), "--quiet"]
-    for _ in range(5):
-        done = CliRunner().invoke(path_command, words)
-        assert done.exit_code == 3, done.output
-        # mpiexec may end by SIGPIPE, as it writes to the ended rank, before it passes on its words.
-        stored = max((tmp_path / "paths").glob("*/paths.json"))
-        if "SIGPIPE" not in stored.read_text():
-            break
+    # mpiexec may end by SIGPIPE, as it writes to the ended rank: then it is started once more.
+    done = CliRunner().invoke(path_command, words)
+    assert done.exit_code == 3, done.output
     assert f"a node lacks {ZYDIS_LIBRARY}" in " ".join(done.output.split())
 
 

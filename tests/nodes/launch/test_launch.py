@@ -272,3 +272,61 @@ def test_raw_output_goes_through_no_link_that_somebody_put_in_its_place(tmp_path
     assert not list(outside.iterdir())
     (outside / "stderr.txt").write_text("secret")
     assert "secret" not in str(tail(raw / "launch-01-1" / "stderr.txt"))
+
+
+#: Ends by SIGPIPE the first time; the second time does as its arguments say. Its file counts.
+AS_A_LAUNCHER = (
+    'echo x >>"$0"; [ $(wc -l <"$0") -gt 1 ] || {{ echo first >&2; kill -{0} $$; }}; {1}'
+)
+
+
+def started_twice(script: str, folder: Path, number: str = "PIPE") -> tuple[list[str], Ended]:
+    argv = ("sh", "-c", AS_A_LAUNCHER.format(number, script), str(folder / "starts"))
+    running = Running(
+        LaunchCommand(argv, {}), "one\n", folder / "raw", silent_s=10.0, marker=MARK
+    )  # fmt: skip
+    return list(running), running.ended()
+
+
+@pytest.mark.parametrize("number", ["PIPE", "SEGV", "ABRT"])
+def test_a_launcher_that_a_signal_ended_before_a_word_is_started_once_more(
+    number: str, tmp_path: Path
+) -> None:
+    lines, ended = started_twice('echo \'{"record":"header"}\'; cat', tmp_path, number)
+    assert lines == ['{"record":"header"}', "one"]
+    assert (ended.status, ended.message) == ("ok", "")
+    assert ended.repeated == f"the launcher was ended by SIG{number}"
+    raw = tmp_path / "raw"
+    assert (raw / "stderr-first.txt").read_text() == "first\n"
+    assert (raw / "stdout.jsonl").read_text() == '{"record":"header"}\none\n'
+    assert marked() == []
+
+
+def test_a_launcher_that_ends_twice_is_at_fault_itself(tmp_path: Path) -> None:
+    _, ended = started_twice("kill -PIPE $$", tmp_path)
+    assert (tmp_path / "starts").read_text() == "x\nx\n"
+    assert (ended.status, ended.repeated) == ("broken", "the launcher was ended by SIGPIPE")
+    assert "the launcher ended, which shows no fault of the network" in ended.message
+
+
+@pytest.mark.parametrize("script", ["exit 69", f"echo '{ENGINES_WORD}' >&2; kill -PIPE $$"])
+def test_the_second_start_has_the_last_word(script: str, tmp_path: Path) -> None:
+    _, ended = started_twice(script, tmp_path)
+    assert "no fault of the network" not in ended.message
+    assert ended.repeated and ended.status == "broken"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "kill -TERM $$", "kill -KILL $$", "kill -INT $$", "exit 141",
+        'echo \'{"record":"header"}\'; kill -PIPE $$',
+        f"echo '{ENGINES_WORD}' >&2; kill -PIPE $$",
+    ],
+)  # fmt: skip
+def test_a_launcher_is_started_once_if_it_was_asked_to_end_or_passed_on_a_word(
+    script: str, tmp_path: Path
+) -> None:
+    ended = run(f"echo x >>{tmp_path / 'starts'}; {script}", tmp_path / "raw")
+    assert (tmp_path / "starts").read_text() == "x\n"
+    assert (ended.status, ended.repeated) == ("broken", "")

@@ -17,6 +17,7 @@ from fabricgauge.doctor.places import (
 from fabricgauge.model.fabric import Address, Interface, IpoibPort
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import group_by
+from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.words.sentences import listed
 
 #: Drivers of networks over USB, which connect a management controller with its host: Linux 6.12,
@@ -62,6 +63,7 @@ def _examine_addresses(cluster: Cluster, nodes: tuple[KnownNode, ...]) -> Iterat
             yield _report_same_ip(cluster, holders)
         elif len({place.node.name for place in bridges}) > 1:
             yield _report_bridge(bridges)
+    yield from _find_addresses_of_head(cluster, distinct_nodes, private)
     yield from _find_same_macs(cluster, distinct_nodes, private)
 
 
@@ -135,6 +137,44 @@ class PrivateAddresses:
             for address in interface.addresses
             if is_routable(address.ip)
         )
+
+
+def _find_addresses_of_head(
+    cluster: Cluster, nodes: tuple[KnownNode, ...], private: PrivateAddresses
+) -> Iterator[Finding]:
+    """Report the addresses that a node shares with the machine that starts the launches.
+
+    Without a wire in common it is a doubt: a direct cable may have the subnet of an office.
+    """
+    head = cluster.preflight.head
+    if head is None:
+        return
+    inventory = Inventory(head.node.name, head.node, (), (), (), (), (), (), (), {})
+    head_node = KnownNode(head.node.name, head.node, inventory, head.node.facts)
+    all_places = (place for node in nodes for place in list_places(node))
+    places = group_by(all_places, lambda place: place.ip)
+    for head_place in list_places(head_node):
+        holders = [
+            place
+            for place in places.get(head_place.ip, ())
+            if place.interface.driver != "loopback" and not private.is_private_place(place)
+        ]
+        if not holders:
+            continue
+        is_joined = head_place.interface.name in head.wires
+        labels = listed([place.label for place in holders])
+        yield make_finding(
+            Severity.FAIL if is_joined else Severity.WARN, labels,
+            f"has the address {head_place.ip} of {head_place.label}, the machine that starts the"
+            f" launches{'' if is_joined else '; they may be on different wires'}",
+            *(
+                f"{place.label} ({place.interface.mac}) has {place.ip}"
+                for place in (head_place, *holders)
+            ),
+            remedy="give each interface its own address, also in its configuration",
+            nodes=[place.node.name for place in holders],
+            network=_get_network(cluster, holders[0]),
+        )  # fmt: skip
 
 
 def _report_same_ip(cluster: Cluster, holders: Sequence[Place]) -> Finding:

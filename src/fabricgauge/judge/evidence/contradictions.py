@@ -1,5 +1,7 @@
 """Void cases whose figures contradict each other: damaged or edited records prove nothing."""
 
+import math
+
 from msgspec.structs import replace
 
 from fabricgauge.model.measurement import Measurement
@@ -58,6 +60,11 @@ def _contradiction(case: Measurement) -> str:
     times = case.times
     if case.status != "ok" or times is None or case.samples < 1:
         return ""
+    numbers_s = (times.low_s, times.median_s, times.high_s)
+    if not all(0 < number_s < math.inf for number_s in numbers_s):
+        return f"its times are {times.low_s:g}, {times.median_s:g} and {times.high_s:g} s"
+    if case.batch < 1:
+        return f"a sample is the mean of {case.batch} operations"
     median_s, median = times.median_s, figures.duration(times.median_s)
     blocks = case.block_medians_s
     least, most = 1.0 - ROUNDING, 1.0 + ROUNDING
@@ -65,6 +72,9 @@ def _contradiction(case: Measurement) -> str:
         blocks
     ):
         return f"its median is {median}, and no block is on both sides of it"
+    if 0 < len(blocks) < MERGED_BLOCKS and times.confidence > 1.0 - 2.0 ** (1 - len(blocks)):
+        share = figures.percent(times.confidence)
+        return f"its interval claims {share}, which {len(blocks)} blocks do not support"
     if times.minimum_s > most * median_s:
         return f"its minimum is {figures.duration(times.minimum_s)}, and its median {median}"
     if median_s > most * times.maximum_s:

@@ -19,15 +19,23 @@ def gather_evidence(run: Run) -> RunEvidence:
     return RunEvidence(
         tuple(
             _gather_network(
-                run.fabric, name, [launch for launch in run.launches if launch.network == name]
+                run.fabric,
+                name,
+                [launch for launch in run.launches if launch.network == name],
+                boots_once=not _has_jobs(run),
             )
             for name in networks
         )
     )
 
 
+def _has_jobs(run: Run) -> bool:
+    """Check whether jobs of Slurm made the run: nodes may boot between two of them."""
+    return any(fact.startswith("Slurm ") for fact in run.environment)
+
+
 def _gather_network(
-    fabric: Fabric, name: str | None, launches: Sequence[Launch]
+    fabric: Fabric, name: str | None, launches: Sequence[Launch], *, boots_once: bool
 ) -> NetworkEvidence:
     unknown = Skipped("discovery does not know the network that MPI was pinned to")
     network = next((known for known in fabric.networks if known.name == name), unknown)
@@ -37,7 +45,7 @@ def _gather_network(
             launch.number,
             bool(launch.completed or launch.figures),
             sum_octets(launch, fabric),
-            locate_ranks(launch, fabric),
+            locate_ranks(launch, fabric, same_boot=boots_once and launch.attempt == 1),
         )
         for launch in launches
     )

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Node
 from fabricgauge.model.measurement import Measurement, Placement, ProcessorUse
 from fabricgauge.model.run import Launch
 
 
-def locate_ranks(launch: Launch, fabric: Fabric) -> LaunchPlacement:
-    """Return where the ranks ran; nothing is concluded if some of them have no record."""
+def locate_ranks(launch: Launch, fabric: Fabric, *, same_boot: bool = True) -> LaunchPlacement:
+    """Return where the ranks ran; nothing is concluded if some of them have no record.
+
+    With ``same_boot`` the nodes run since discovery: another boot id is another node or run.
+    """
     expected = max(2, len(launch.nodes))
     if len(launch.placements) < expected:
         return LaunchPlacement(launch.number, launch.placements, expected)
@@ -26,10 +29,10 @@ def locate_ranks(launch: Launch, fabric: Fabric) -> LaunchPlacement:
         shared=tuple(_find_shared(launch, nodes)),
         machines=tuple(map(tuple, machines.values())),
         misplaced=tuple(
-            MisplacedRank(placement.rank, placement.host, launch.nodes[placement.rank])
+            _describe_misplaced(fabric, placement, launch.nodes[placement.rank])
             for placement in launch.placements
             if 0 <= placement.rank < len(launch.nodes)
-            and not _ran_on(fabric, placement, launch.nodes[placement.rank])
+            and not _ran_on(fabric, placement, launch.nodes[placement.rank], same_boot)
         ),
     )
 
@@ -78,8 +81,31 @@ def _find_shared(
             yield ranks
 
 
-def _ran_on(fabric: Fabric, placement: Placement, meant_node: str) -> bool:
-    """Check by kernel and network stack; by host name if discovery saw no such stack."""
+def _describe_misplaced(fabric: Fabric, placement: Placement, meant: str) -> MisplacedRank:
+    known = fabric.nodes_on(placement.boot_id, placement.net_namespace)
+    name = known[0].name if known and placement.boot_id and placement.net_namespace else ""
+    node = fabric.node(meant)
+    difference = "" if isinstance(node, Skipped) else _find_difference(node, placement)
+    return MisplacedRank(placement.rank, placement.host, meant, name, difference)
+
+
+def _find_difference(node: Node, placement: Placement) -> str:
+    """Return how the kernel or the network stack of a rank differs from a node's, if it does."""
+    for what, on_rank, on_node in (
+        ("boot id", placement.boot_id, node.boot_id),
+        ("network namespace", placement.net_namespace, node.net_namespace),
+    ):
+        if on_rank and on_node and on_rank != on_node:
+            return f"its {what} is {on_rank}, that of {node.name} is {on_node}"
+    return ""
+
+
+def _ran_on(fabric: Fabric, placement: Placement, meant_node: str, same_boot: bool) -> bool:
+    """Check by kernel and network stack; by host name if discovery saw no such stack.
+
+    A node that was not booted since discovery has its boot id, and in a virtual cluster its network
+    namespace too.
+    """
     stack = (placement.boot_id, placement.net_namespace)
     on_stack = fabric.nodes_on(*stack)
     if all(stack) and on_stack:
@@ -87,8 +113,19 @@ def _ran_on(fabric: Fabric, placement: Placement, meant_node: str) -> bool:
     names = {meant_node}
     node = fabric.node(meant_node)
     if not isinstance(node, Skipped):
+        if same_boot and _is_other_stack(fabric, node, placement):
+            return False
         names |= {node.name, node.hostname}
     return _short(placement.host) in {_short(name) for name in names}
+
+
+def _is_other_stack(fabric: Fabric, node: Node, placement: Placement) -> bool:
+    if not (node.boot_id and placement.boot_id) or fabric.simulated:
+        return False
+    if node.boot_id != placement.boot_id:
+        return True
+    stacks = node.net_namespace, placement.net_namespace
+    return fabric.virtual and all(stacks) and stacks[0] != stacks[1]
 
 
 def _short(name: str) -> str:

@@ -139,11 +139,17 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
 
 
 def _nodes_of_ranks(launch: Launch, curve: SuiteCurve) -> tuple[str, ...]:
-    """Return the node of each rank of a log's matrix; without a node for each, the ranks."""
+    """Return the node of each rank of a log's matrix; without a node for each, the ranks.
+
+    Nodes that were stated come before those that follow from the latencies.
+    """
     pairs = curve.evidence.rank_pairs
     ranks = pairs.ranks if pairs else 0
     hosts = launch.hosts_of(curve)
-    return hosts if len(hosts) == ranks else tuple(f"rank {rank}" for rank in range(ranks))
+    for nodes in (hosts, curve.evidence.rank_nodes):
+        if len(nodes) == ranks:
+            return nodes
+    return tuple(f"rank {rank}" for rank in range(ranks))
 
 
 def _read_tables(curve: SuiteCurve) -> Iterator[NDArray[np.float64]]:

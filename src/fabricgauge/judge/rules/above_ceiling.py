@@ -8,6 +8,7 @@ from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import is_rdma_on_tcp
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -63,6 +64,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
     )
     if not excesses:
         return Skipped("nothing was measured")
+    if unplaced := describe_shared_nodes(subject):
+        return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     if surely or perhaps:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
     limit = figures.rate(ceiling.payload_bytes_per_s)

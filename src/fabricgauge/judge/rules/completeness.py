@@ -1,4 +1,4 @@
-"""Check that every planned case was measured, and that imported logs are whole."""
+"""Check that every planned case was measured, in this run, and that imported logs are whole."""
 
 from collections.abc import Iterator
 
@@ -8,16 +8,26 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Ended, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
-from fabricgauge.model.words import sentences
+from fabricgauge.model.words import patterns, sentences
 
 ID = "completeness"
 
 _CUT_LOGS = "a run or its log ended early, or the file is not the log of a supported suite"
 _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read are judged anyway"
+#: Patterns that every MPI and transport can measure: no reason excuses that none was measured.
+_BASIC = ("latency", "bandwidth")
+_AGAIN = "remove the reason of the skipped cases, then measure again"
+_TWO_RUNS = "files of two runs were copied into one directory, or records were added to a run"
+_ONE_RUN = "report each run from its own directory: copy it again from where it was measured"
 
 
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdict | Skipped:
+    if mixed := _find_mixed(subject):
+        summary = f"records do not belong to this run: {sentences.listed(mixed, 2)}"
+        return Verdict(
+            Outcome.INVALID, summary, evidence=mixed, cause=_TWO_RUNS, remedy=_ONE_RUN
+        )  # fmt: skip
     planned = sum(len(case_names(launch)) for launch in subject.planned)
     if subject.imported:
         return _judge_logs(subject)
@@ -26,10 +36,15 @@ def judge(subject: Subject) -> Verdict | Skipped:
     lost = subject.missing
     figure = Figure(1 - len(lost) / planned, "share", f"of {planned} planned cases were measured")
     threshold = Threshold(1.0, "share", "equal to", "the run's own plan")
+    if not lost and (ways := _find_skipped_ways(subject)):
+        return Verdict(
+            Outcome.INCONCLUSIVE, f"nothing was measured of {sentences.listed(ways, 2)}", figure,
+            threshold, ways, "all its cases were skipped", _AGAIN,
+        )  # fmt: skip
     if not lost:
         whole, broken = _whole(subject, planned), _broken_ends(subject)
         if not broken:
-            return Verdict(Outcome.PASS, whole, figure, threshold)
+            return Verdict(Outcome.PASS, whole, figure, threshold, _repeats(subject))
         return Verdict(
             Outcome.WARN, f"{whole}, but {broken[0]}", figure, threshold, broken, broken[0],
             f"look for the cause with: {sentences.doctor(subject.run)}; fix it, and measure again",
@@ -46,10 +61,37 @@ def judge(subject: Subject) -> Verdict | Skipped:
         Outcome.INCONCLUSIVE,
         f"{len(lost)} of {planned} planned cases were not measured: {sentences.listed(lost, 3)}"
         + (f"; {ends[0]}" if ends else ""),
-        figure, threshold, (*ends, *reasons),
+        figure, threshold, (*ends, *reasons, *_repeats(subject)),
         ends[0] if ends else cause,
         f"{_next_step(subject, bool(reasons))}measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
+
+
+def _find_mixed(subject: Subject) -> tuple[str, ...]:
+    return tuple(
+        f"launch {launch.number}: {sentence}"
+        for launch in subject.launches
+        for sentence in launch.mixed
+    )
+
+
+def _find_skipped_ways(subject: Subject) -> tuple[str, ...]:
+    """Return latency and streams of a direction of which every case was skipped."""
+    cases = [
+        case for launch in subject.launches for case in launch.measurements
+        if case.pattern in _BASIC and launch.purpose == "measure"
+    ]  # fmt: skip
+    measured = {(case.pattern, case.origin, case.target) for case in cases if case.status == "ok"}
+    skipped = {
+        (case.pattern, case.origin, case.target): case.reason or "no reason given"
+        for case in cases
+        if case.status == "skipped"
+    }
+    return tuple(
+        f"{patterns.sentence(pattern)}, rank {origin} to {target} (skipped: {reason})"
+        for (pattern, origin, target), reason in skipped.items()
+        if (pattern, origin, target) not in measured
+    )
 
 
 def _whole(subject: Subject, planned: int) -> str:
@@ -59,6 +101,16 @@ def _whole(subject: Subject, planned: int) -> str:
     if not skipped:
         return f"all {planned} planned cases were measured"
     return f"{len(skipped)} of {planned} planned cases were skipped: {skipped[0].reason}"
+
+
+def _repeats(subject: Subject) -> tuple[str, ...]:
+    """Return which launches were started twice."""
+    return tuple(
+        f"launch {launch.number} was started twice: {launch.ended.repeated}, before a rank said a"
+        " word"
+        for launch in subject.launches
+        if launch.ended.repeated
+    )
 
 
 def _broken_ends(subject: Subject) -> tuple[str, ...]:

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, judge_run
 from fabricgauge.judge.subject import describe_rest
-from fabricgauge.model.finding import CONNECT, Finding
+from fabricgauge.model.finding import CONNECT, Finding, Severity
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = CONNECT
+
+#: The check of addresses that two interfaces have.
+_ADDRESSES = "addresses"
 
 
 @judge_run(ID)
@@ -15,12 +18,13 @@ def judge(context: Context) -> Iterator[Verdict]:
     """Yield one failure for each node, pair or address that could not connect.
 
     If a more basic fault explains it, such as a pulled cable, that fault is named.
-    A node whose program started late, or did not start, is a warning.
+    A node whose program started late, or did not start, is a warning, and so is an address that two
+    interfaces have while all connections work: which of them answers is chance.
     """
     for finding in context.run.preflight:
         if not finding.carries_nothing:
-            if finding.check == ID:
-                yield _warn_of_start(finding)
+            if finding.check == ID or _is_shared_address(finding):
+                yield _warn(finding)
             continue
         check = "" if finding.check == ID else finding.check
         about = VerdictSubject("network", finding.network, series=check)
@@ -33,12 +37,18 @@ def judge(context: Context) -> Iterator[Verdict]:
         )  # fmt: skip
 
 
-def _warn_of_start(finding: Finding) -> Verdict:
-    """Return a warning on a program's start, which is no fault of the network."""
+def _is_shared_address(finding: Finding) -> bool:
+    is_certain = finding.check == _ADDRESSES and finding.severity is Severity.FAIL
+    return is_certain and bool(finding.network)
+
+
+def _warn(finding: Finding) -> Verdict:
+    """Return a warning on a finding that breaks no connection."""
     place = finding.where if finding.where != finding.network else ""
-    about = VerdictSubject("network", finding.network)
+    check = "" if finding.check == ID else finding.check
+    about = VerdictSubject("network", finding.network, series=check)
     if place:
-        about = VerdictSubject("place", finding.network, finding.nodes, place=place)
+        about = VerdictSubject("place", finding.network, finding.nodes, check, place=place)
     return Verdict(
         Outcome.WARN, finding.what, evidence=(*finding.evidence, finding.why),
         remedy=finding.remedy, about=about,

@@ -33,6 +33,10 @@ _KNOWN = (
     "these nodes carry nothing, or break their launches: see connect, link and launch",
     "",
 )
+_ONE_WAY = (
+    "the plan or the records lack a direction, or none of its cases was usable",
+    "measure again: fabricgauge check plans the streams of a pair in both directions",
+)
 _DOWN = (
     "a node is down or unreachable, or has no address in a declared network",
     "make every node reachable and give it an address in each declared network, then check again;"
@@ -83,9 +87,28 @@ def judge(context: Context) -> Verdicts:
     if fabric.partial:
         summary = f"not all nodes were measured on each network: {sentences.listed(fabric.partial)}"
         return Verdict(Outcome.WARN, summary, figure, _REQUESTED, fabric.partial, *_PARTIAL)
+    if one_way := _find_one_way(context):
+        summary = f"no stream was measured {sentences.listed(one_way)}"
+        return Verdict(Outcome.WARN, summary, figure, _REQUESTED, one_way, *_ONE_WAY)
     alone = tuple(f"not measured, since no other node is in its network: {interface}"
                   for interface in fabric.lone)  # fmt: skip
     return Verdict(Outcome.PASS, f"all {node_count} nodes were measured", figure, _REQUESTED, alone)
+
+
+def _find_one_way(context: Context) -> tuple[str, ...]:
+    """Return the ways without a stream whose reverse has one; each pair is planned in both."""
+    missing: list[str] = []
+    for subject in context.subjects:
+        if subject.imported or subject.by_suite or subject.pairs:
+            continue
+        least = subject.limit("fraction.from")
+        ways = {series.ends for series in subject.of("bandwidth") if series.best(least)}
+        missing += [
+            f"from {target} to {origin} on {subject.name}"
+            for origin, target in sorted(ways)
+            if (target, origin) not in ways and origin != target
+        ]
+    return tuple(missing)
 
 
 def _cause_and_remedy(run: Run) -> tuple[str, str]:

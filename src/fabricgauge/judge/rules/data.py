@@ -72,7 +72,8 @@ def _uncompared(subject: Subject) -> Iterator[str]:
 
 
 def _is_compared(case: Measurement) -> bool:
-    return case.data_check.requested or case.data_check.samples > 0
+    check = case.data_check
+    return check.requested or check.samples > 0 or not check.ok
 
 
 def _is_bad(case: Measurement) -> bool:

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fabricgauge.judge.crossed_medium import crossed_medium
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.medium import Floor
-from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
@@ -61,6 +61,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
         margins.append((time.time.high / least_s if least_s > 0 else float("inf"), time))
     if not margins:
         return Skipped("no latency was measured")
+    if unplaced := describe_shared_nodes(subject):
+        return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     margin, lowest = min(margins, key=lambda margin_and_time: margin_and_time[0])
     return _judge_time(subject, lowest, fine=margin >= 1.0)
 
@@ -118,19 +120,3 @@ def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Verdict:
         ),
         *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
     )
-
-
-def crossed_medium(subject: Subject, foreign: SuiteCurve | None) -> Floor:
-    """Return the medium that a message crossed; TCP only if its connections carried the payload.
-
-    Other suites show no connections: there the log's own transport counts, or else the network's
-    usual one. The transport of one log does not count for the others.
-    """
-    medium = subject.medium or "rdma"  # the quickest adapter if none is known
-    if foreign is None:
-        if subject.evidence.over_tcp:
-            return "tcp"
-        return "rdma" if medium == "tcp" else medium
-    if foreign.transport == "tcp":
-        return "tcp"
-    return "rdma" if (medium, foreign.transport) == ("tcp", "rdma") else medium

@@ -19,6 +19,7 @@ from fabricgauge.judge.streams import (
     streams,
 )
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
@@ -88,6 +89,7 @@ _CLOCK = causes.Cause(
     "set the governor to performance (cpupower frequency-set -g performance) and measure again",
     in_host=True,
 )
+_UNPLACED = causes.Cause(UNPLACED, STATE_NODES)
 _STRIPED = causes.Cause(
     "MPI does not give each network its share, or one of the networks carries less than it could",
     "measure each network alone: fabricgauge check --network NAME; fabricgauge discover lists them",
@@ -95,7 +97,7 @@ _STRIPED = causes.Cause(
 #: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
-    _BROKE, _CLOCK, _STRIPED,
+    _BROKE, _CLOCK, _STRIPED, _UNPLACED,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
@@ -212,6 +214,8 @@ def _find_doubt(
     stream: Stream, plain: Outcome, outcomes_by_mtu: dict[int, Outcome]
 ) -> causes.Cause | None:
     """Return why a figure alone does not describe the network; None if it does."""
+    if stream.series.of_pairs and describe_shared_nodes(stream.subject):
+        return _UNPLACED
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG
     if outcomes_by_mtu:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.evidence import LaunchPlacement
+from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
@@ -20,6 +20,14 @@ _ONE_NODE = (
 )
 _ONE_RANK = "a rank sent to itself, so memory was measured"
 _OTHER_NODE = "the launcher did not keep the planned nodes or their order"
+_OTHER_BOOT = (
+    "two nodes have this host name, the node was started again after discovery, or the records are"
+    " those of another run"
+)
+_OWN_NAMES = (
+    "give each node a host name of its own, report each run from its own directory, and measure"
+    " again after a node was started again"
+)
 _ONE_MACHINE = "the nodes are containers or namespaces of one machine"
 _CUT_SHORT = "the engine's output was cut short"
 _REMEDY = (
@@ -52,7 +60,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         summary,
         evidence=tuple(dict.fromkeys(sentence for _, sentence, _ in signs)),
         cause=cause,
-        remedy="" if fine else _REMEDY,
+        remedy="" if fine else _OWN_NAMES if cause == _OTHER_BOOT else _REMEDY,
     )
 
 
@@ -132,11 +140,26 @@ def _signs(placed: LaunchPlacement, *, virtual: bool) -> Iterator[_Sign]:
             sentence = f"{places}, but all have boot id {machine[0].boot_id}: one kernel"
             yield Outcome.WARN, sentence, _ONE_MACHINE
     for misplaced in placed.misplaced:
-        sentence = (
-            f"{at}: rank {misplaced.rank} ran on {misplaced.host}, but its planned node is"
-            f" {misplaced.meant}"
-        )
-        yield Outcome.INVALID, sentence, _OTHER_NODE
+        yield Outcome.INVALID, f"{at}: {_describe_misplaced(misplaced)}", _cause_of(misplaced)
+
+
+def _describe_misplaced(rank: MisplacedRank) -> str:
+    """Return where a rank ran, by the name that distinguishes its node from the planned one."""
+    node = rank.node or rank.host
+    where = f"rank {rank.rank} ran on {node}"
+    if not _is_same_name(node, rank.meant):
+        name = "" if _is_same_name(node, rank.host) else f" (host name {rank.host})"
+        detail = f": {rank.difference}" if rank.difference and name else ""
+        return f"{where}{name}, but its planned node is {rank.meant}{detail}"
+    return f"{where}, but not on the {rank.meant} that discovery read: {rank.difference}"
+
+
+def _cause_of(rank: MisplacedRank) -> str:
+    return _OTHER_BOOT if _is_same_name(rank.host, rank.meant) else _OTHER_NODE
+
+
+def _is_same_name(name: str, other_name: str) -> bool:
+    return name.partition(".")[0] == other_name.partition(".")[0]
 
 
 def _list_places(placements: Sequence[Placement]) -> str:

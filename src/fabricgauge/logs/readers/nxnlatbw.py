@@ -8,7 +8,8 @@ rank prints its own rows, so a launcher may put them, and the heading, in any or
 import math
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from statistics import fmean, median
 
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
@@ -21,6 +22,10 @@ from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve, Trouble
 LATENCY_BYTES, BANDWIDTH_BYTES = 0, 4 << 20
 #: Matrices of more ranks are not kept: the program measures one pair at a time, so these take days.
 MOST_RANKS = 1024
+
+#: Seconds of a half round trip. Memory that ranks of a node share takes at most this (0.1 to
+#: 0.7 µs), and every network more (the best published latency through a switch is 0.9 µs).
+MEMORY_S = 0.7e-6
 
 _COLUMNS = (
     SuiteColumn("time", "half round trip of each pair, one pair at a time, median over all pairs",
@@ -109,10 +114,13 @@ class NxnReader:
     ) -> Iterator[SuiteCurve]:  # fmt: skip
         size = (LATENCY_BYTES, BANDWIDTH_BYTES)[place]
         by_pair = {ends: figures[place] for ends, figures in self._pairs.items()}
+        late_s = {ends: figures[0] * 1e-6 for ends, figures in self._pairs.items()}
         settings, evidence = dict[str, str](), LogEvidence()
         if by_pair:
             settings = _name_extremes(by_pair, column, place == 0)
-            evidence = LogEvidence(rank_pairs=_matrix(by_pair, ranks, column))
+            evidence = LogEvidence(
+                rank_pairs=_matrix(by_pair, ranks, column), rank_nodes=infer_nodes(late_s, ranks)
+            )
         heading = SuiteHeading(
             "nxnlatbw", "", "mpi_nxnlatbw", start.text.strip(), start.number,
             ranks=ranks if by_pair else None, settings=settings, evidence=evidence,
@@ -127,6 +135,31 @@ class NxnReader:
             }  # fmt: skip
             table.row(last, size, [median(figures)], [besides], len(figures))
         yield from table.curves(cut_off)
+
+
+def infer_nodes(late_s: Mapping[tuple[int, int], float], ranks: int) -> tuple[str, ...]:
+    """Return the node of each rank if the latencies alone show it; else nothing.
+
+    They do if ranks fall into groups of one size, two or more, within which every pair is as quick
+    as memory and between which none is.
+    """
+    if len(late_s) != ranks * (ranks - 1):
+        return ()
+    group_of = list(range(ranks))
+    for (source, target), time_s in late_s.items():
+        joined, kept = group_of[source], group_of[target]
+        if time_s <= MEMORY_S and joined != kept:
+            group_of = [kept if group == joined else group for group in group_of]
+    sizes = Counter(group_of)
+    is_equal = len(set(sizes.values())) == 1 and len(sizes) > 1 and sizes[group_of[0]] > 1
+    is_clear = all(
+        (time_s <= MEMORY_S) == (group_of[source] == group_of[target])
+        for (source, target), time_s in late_s.items()
+    )
+    if not (is_equal and is_clear):
+        return ()
+    firsts = {group: group_of.index(group) for group in sizes}
+    return tuple(f"the node of rank {firsts[group]}" for group in group_of)
 
 
 def _name_extremes(

@@ -13,7 +13,15 @@ from fabricgauge.model.host_access import Host, LaunchCommand
 from fabricgauge.model.run import RANK_PREFIX, Ended
 from fabricgauge.nodes import process
 from fabricgauge.nodes.launch.environment import withheld_names
-from fabricgauge.nodes.launch.launch import quote_output, run_of, tail, write_command
+from fabricgauge.nodes.launch.launch import (
+    LAUNCHER_AT_FAULT,
+    ended_by_itself,
+    quote_output,
+    run_of,
+    signal_name,
+    tail,
+    write_command,
+)
 from fabricgauge.nodes.process import MARKER, ChildGroup, ProgramStream, end_marked
 from fabricgauge.store.files import writing
 from fabricgauge.store.files.reading import read_text
@@ -127,7 +135,8 @@ def run_suite(
 
     Stores the output in ``raw_dir`` (stdout.txt, stderr.txt, server.txt, server.err) when it
     arrives. Ends the program after ``silent_s`` without a line. At the end, also after an interrupt
-    or through ``group``, ends all processes with ``marker``.
+    or through ``group``, ends all processes with ``marker``. An MPI's launcher that a signal ends
+    before the program's first line is started once more.
 
     Raises:
         ToolMissing: the launcher does not exist.
@@ -135,20 +144,36 @@ def run_suite(
     """
     start_s = time.monotonic()
     lines: tuple[str, ...] = ()
+    repeated = ""
     with ExitStack() as cleanup:
         cleanup.callback(end_marked, marker)
         try:
             with writing.storing(raw_dir):
                 client = _start_client(launch, raw_dir, silent_s, marker, group, cleanup)
                 lines = tuple(client)
+                if _launcher_ended(launch, client, lines):
+                    repeated = f"the launcher was ended by {signal_name(-(client.exit_code or 0))}"
+                    end_marked(marker)
+                    client = _start_client(launch, raw_dir, silent_s, marker, group, cleanup)
+                    lines = tuple(client)
                 status, code, message = _outcome(client, raw_dir)
+                if repeated and _launcher_ended(launch, client, lines):
+                    message = f"{message}; {LAUNCHER_AT_FAULT}"
         except CannotRun as error:
             status, code, message = "broken", None, str(error)
-    ended = Ended(status, code, message, launch.client.argv, time.monotonic() - start_s)
+    wall_s = time.monotonic() - start_s
+    ended = Ended(status, code, message, launch.client.argv, wall_s, repeated=repeated)
     server_lines, error_lines = (
         _read_lines(raw_dir / f"{name}.txt") for name in ("server", "stderr")
     )
     return ended, (*server_lines[:1], *lines, *error_lines)
+
+
+def _launcher_ended(launch: SuiteLaunch, client: ProgramStream, lines: Sequence[str]) -> bool:
+    """Check whether a signal ended the launcher itself, before a rank's program said a word."""
+    has_words = any(not line.startswith(RANK_PREFIX) for line in lines)
+    by_signal = ended_by_itself(client.exit_code) and not client.silent
+    return launch.server is None and by_signal and not has_words
 
 
 def _start_client(
@@ -208,5 +233,6 @@ def _outcome(client: ProgramStream, raw_dir: Path) -> tuple[str, int | None, str
     if client.exit_code == 0:
         return "ok", 0, ""
     lines = tail(raw_dir / "stderr.txt") or tail(raw_dir / "stdout.txt")
-    message = f"the program failed (exit status {client.exit_code}){quote_output(lines)}"
-    return "broken", client.exit_code, message
+    code = client.exit_code
+    how = f"exit status {code}" if code is None or code > 0 else f"ended by {signal_name(-code)}"
+    return "broken", code, f"the program failed ({how}){quote_output(lines)}"

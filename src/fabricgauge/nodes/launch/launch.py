@@ -6,6 +6,7 @@ import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -46,6 +47,13 @@ FAREWELL_S = 5.0
 #: the launcher may then wait for the other ranks without end.
 ENGINE_PREFIXES = ("fabricgauge-engine:", "fabricgauge-path:")
 HOPELESS_S = 5.0
+
+#: Signals by which somebody ends a launcher on purpose; it is not started again then.
+ASKED_TO_END = frozenset({
+    signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL,
+})  # fmt: skip
+#: The first start's words, if a launcher was started again.
+FIRST_WORDS = "stderr-first.txt"
 
 #: Number of quoted lines of standard error, and the size of its end that is searched.
 QUOTED_LINES = 4
@@ -96,6 +104,10 @@ class Running:
     called from time to time; true ends the launch. ``marker`` is unique to this launch and finds
     its processes.
 
+    A launcher that a signal ends before the first word of a rank is started once more, as if
+    nothing had happened: such an end says nothing about the network or the program. Its words stay
+    in stderr-first.txt, and ``Ended.repeated`` tells of it.
+
     Raises:
         ToolMissing: the launcher does not exist or is not executable.
         StoreError: the raw directory cannot be written.
@@ -115,32 +127,63 @@ class Running:
         self._argv, self._marker, self._stderr = command.argv, marker, raw_dir / "stderr.txt"
         self._started_silent_s = started_silent_s
         self._complete, self._wall_s = False, 0.0
+        self._has_record, self._first_end = False, ""
         env = {**command.env, MARKER: marker}
+
+        def start() -> ProgramStream:
+            with writing.storing(raw_dir):
+                return ProgramStream(
+                    command.argv, stdin=cases_text, stdout=raw_dir / "stdout.jsonl",
+                    stderr=self._stderr, silent_s=silent_s, within=run_of(raw_dir), env=env,
+                    without=withheld_names(os.environ),
+                    hopeless=lambda quiet_s: (
+                        engine_gave_up(tail(self._stderr)) or is_hopeless(quiet_s)
+                    ),
+                    hopeless_s=HOPELESS_S,
+                )  # fmt: skip
+
         with writing.storing(raw_dir):
             run = run_of(raw_dir)
             writing.make_folder(raw_dir, run)
             write_command(raw_dir, LaunchCommand(command.argv, env))
             writing.write_whole(raw_dir / "stdin.txt", cases_text.encode(), run)
-            self._stream = ProgramStream(
-                command.argv, stdin=cases_text, stdout=raw_dir / "stdout.jsonl",
-                stderr=self._stderr, silent_s=silent_s, within=run, env=env,
-                without=withheld_names(os.environ),
-                hopeless=lambda quiet_s: engine_gave_up(tail(self._stderr)) or is_hopeless(quiet_s),
-                hopeless_s=HOPELESS_S,
-            )  # fmt: skip
+        self._start = start
+        self._stream = start()
         self._started = time.monotonic()
 
     def __iter__(self) -> Iterator[str]:
         try:
-            for line in self._stream:
-                if line.startswith("{"):
-                    self._stream.silent_s = min(self._started_silent_s, self._stream.silent_s)
-                if line.startswith(FOOTER):
-                    self._complete = True
-                    self._stream.silent_s = min(FAREWELL_S, self._stream.silent_s)
-                yield line
+            yield from self._lines()
+            if self._launcher_ended():
+                self._start_again()
+                yield from self._lines()
         finally:
             self.close()
+
+    def _lines(self) -> Iterator[str]:
+        for line in self._stream:
+            if line.startswith("{"):
+                self._has_record = True
+                self._stream.silent_s = min(self._started_silent_s, self._stream.silent_s)
+            if line.startswith(FOOTER):
+                self._complete = True
+                self._stream.silent_s = min(FAREWELL_S, self._stream.silent_s)
+            yield line
+
+    def _launcher_ended(self) -> bool:
+        """Check whether a signal ended the launcher itself, before it passed on a rank's word."""
+        if self._has_record or self._stream.silent:
+            return False
+        return ended_by_itself(self._stream.exit_code) and not engine_gave_up(tail(self._stderr))
+
+    def _start_again(self) -> None:
+        self._first_end = _meaning(self._stream.exit_code)
+        end_marked(self._marker)
+        with suppress(OSError):
+            run = run_of(self._stderr)
+            words = read_end(self._stderr, TAIL_BYTES, run)
+            writing.write_whole(self._stderr.with_name(FIRST_WORDS), words, run)
+        self._stream = self._start()
 
     def close(self) -> None:
         """End the processes that still run; may be called several times."""
@@ -156,7 +199,23 @@ class Running:
             stream.exit_code, lines, silent_s=stream.silent_s if stream.silent else None,
             complete=self._complete,
         )  # fmt: skip
-        return Ended(status, stream.exit_code, message, self._argv, self._wall_s)
+        if self._first_end and self._launcher_ended():
+            message = f"{message}; {LAUNCHER_AT_FAULT}"
+        return Ended(
+            status, stream.exit_code, message, self._argv, self._wall_s, repeated=self._first_end
+        )
+
+
+#: The end of a message about a launcher that ended in the same way when it was started again.
+LAUNCHER_AT_FAULT = (
+    "it was started twice and ended so both times, before a rank said a word: the launcher ended,"
+    " which shows no fault of the network or of the measuring program"
+)
+
+
+def ended_by_itself(exit_code: int | None) -> bool:
+    """Check whether a signal ended a program that nobody ended on purpose."""
+    return exit_code is not None and exit_code < 0 and -exit_code not in ASKED_TO_END
 
 
 def write_command(raw_dir: Path, command: object) -> None:
@@ -279,12 +338,13 @@ def _meaning(exit_code: int | None) -> str:
     if exit_code is None:
         return "the launch ended without an exit status"
     if exit_code < 0:
-        return f"the launcher was ended by {_signal_name(-exit_code)}"
+        return f"the launcher was ended by {signal_name(-exit_code)}"
     meaning = MEANING.get(exit_code, "the launch failed")
     return f"{meaning} (exit status {exit_code})"
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return a signal's name, or its number if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:

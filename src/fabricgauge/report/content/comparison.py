@@ -27,8 +27,8 @@ from fabricgauge.report.interface import Kind, Records, Setting, versioned
 #: Tone and meaning of each outcome.
 OUTCOMES: dict[ComparisonOutcome, tuple[doc.Tone, str]] = {
     "invalid": (
-        "invalid", "the figures of one side do not describe its network, so no difference counts;"
-        " measure that side again",
+        "invalid", "the figures of one side do not describe its network, or both sides are one"
+        " measurement, so no difference counts; measure that side again",
     ),
     "regression": (
         "fail", "B is worse than A by more than the tolerance, more surely than chance explains"
@@ -167,6 +167,8 @@ def headline(comparison: Comparison) -> str:
 
 def _invalid_reason(comparison: Comparison) -> str:
     """Return the first reason, with its side."""
+    if comparison.shared:
+        return comparison.shared
     for side, comparison_side in (("A", comparison.a), ("B", comparison.b)):
         if comparison_side.invalid:
             return f"{side} is {comparison_side.invalid[0]}"
