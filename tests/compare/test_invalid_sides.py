@@ -34,7 +34,7 @@ def status(found: Comparison) -> int:
     [
         (SOUND, IN_MEMORY, "B is INVALID"), (IN_MEMORY, SOUND, "A is INVALID"),
         (HEALTHY, ONE_NODE, "B is INVALID (placement, net1)"), (ONE_NODE, HEALTHY, "A is INVALID"),
-        (ONE_NODE, ONE_NODE, "A is INVALID"), (HEALTHY, IN_MEMORY, "B is INVALID"),
+        (HEALTHY, IN_MEMORY, "B is INVALID"),
         (ONE_NODE, SOUND, "A is INVALID"), (IMPORTED, HEALTHY, "A is INVALID (floor"),
     ],
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """A hunt in a stored run of real nodes: nothing that deceives passes, nothing sound is accused."""
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -88,6 +89,80 @@ def copied_counters(case: Measurement) -> Measurement:
     return replace(case, counters=(first, *copies))
 
 
+def with_first_counters(launch: Launch) -> Launch:
+    """All cases have the counters of the first one, as from a file that nobody updates."""
+    first = launch.measurements[0].counters
+    changed = (replace(case, counters=first) for case in launch.measurements)
+    return replace(launch, measurements=tuple(changed))
+
+
+def with_times(time_s: float, suits: Callable[[Measurement], bool]) -> Change:
+    """Each time is the same, and no histogram or block contradicts it."""
+
+    def change(case: Measurement) -> Measurement:
+        if case.times is None or not suits(case):
+            return case
+        numbers = {
+            name: time_s for name in case.times.__struct_fields__ if name.endswith("_s")
+        }  # fmt: skip
+        times = replace(case.times, **numbers)
+        return replace(case, times=times, histogram_ps=(), block_medians_s=())
+
+    return cases(change)
+
+
+def skipped(suits: Callable[[Measurement], bool]) -> Change:
+    return cases(
+        lambda case: (
+            replace(case, status="skipped", reason="no time", times=None, samples=0)
+            if suits(case)
+            else case
+        )
+    )
+
+
+def without_way_back(run: Run) -> Run:
+    there = kept(lambda case: case.origin == 0)(run)
+    planned = tuple(
+        replace(launch, cases=tuple(case for case in launch.cases if case.origin == 0))
+        for launch in run.plan.launches
+    )
+    return replace(there, plan=replace(run.plan, launches=planned))
+
+
+def with_one_sample(case: Measurement) -> Measurement:
+    if case.times is None:
+        return case
+    median_s = case.times.median_s
+    return replace(
+        case, samples=1, histogram_ps=((round(median_s * 1e12), 1),), block_medians_s=(median_s,),
+        times=replace(case.times, minimum_s=median_s, maximum_s=median_s),
+    )  # fmt: skip
+
+
+def with_rate(bit_s: float) -> Change:
+    return lambda run: replace(
+        run,
+        fabric=replace(
+            run.fabric,
+            networks=tuple(replace(network, rate_bit_s=bit_s) for network in run.fabric.networks),
+        ),
+    )
+
+
+def with_one_node_twice(run: Run) -> Run:
+    first, second = run.fabric.nodes[:2]
+    twin = replace(first, name=second.name, hostname=second.hostname)
+    return replace(run, fabric=replace(run.fabric, nodes=(first, twin)))
+
+
+def shifted(node: NodeCounters, before_s: float, after_s: float) -> NodeCounters:
+    if not node.read_utc_s or node.rank != 1:
+        return node
+    first, *others = node.read_utc_s
+    return replace(node, read_utc_s=(first + before_s, *(time + after_s for time in others)))
+
+
 def lasting(factor: float) -> Change:
     return cases(lambda case: replace(case, wall_s=factor * case.wall_s))
 
@@ -154,6 +229,24 @@ DECEIVING: Mapping[str, Change] = {
     "cases 50 times shorter than their samples": lasting(0.02),
     "cases ten times longer than their launch": lasting(10.0),
     "no network": lambda run: replace(run, fabric=replace(run.fabric, networks=())),
+    "stale counters": launches(with_first_counters),
+    "times of zero one way": with_times(0.0, lambda case: case.origin == 1),
+    "endless times one way": with_times(math.inf, lambda case: case.origin == 1),
+    "times that are no numbers": with_times(math.nan, lambda case: case.origin == 1),
+    "negative times": with_times(-1.0, lambda case: case.pattern == "latency"),
+    "latencies of zero": with_times(0.0, lambda case: case.pattern == "latency"),
+    "one way skipped": skipped(lambda case: case.origin == 1),
+    "streams skipped": skipped(lambda case: case.pattern == "bandwidth"),
+    "latencies skipped": skipped(lambda case: case.pattern == "latency"),
+    "one way that was not planned": without_way_back,
+    "one sample with an interval": cases(with_one_sample),
+    "samples of no operation": cases(lambda case: replace(case, batch=0)),
+    "wrong bytes that nobody asked for": cases(
+        lambda case: replace(case, data_check=replace(case.data_check, ok=False))
+    ),
+    "a nominal rate of twice the link": with_rate(2e9),
+    "a nominal rate of a tenth of the link": with_rate(1e8),
+    "one node under two names": with_one_node_twice,
 }
 
 SOUND: Mapping[str, Change] = {
@@ -177,6 +270,11 @@ SOUND: Mapping[str, Change] = {
     "a shutdown that failed after all records": ended("ok", 1),
     "an interrupt after the last case": ended("interrupted", None),
     "a tenth more time between the samples": lasting(1.1),
+    "a clock that is an hour ahead": counters(lambda node: shifted(node, 3600.0, 3600.0)),
+    "a clock that is set during each case": counters(lambda node: shifted(node, 0.0, 3600.0)),
+    "some sizes skipped": skipped(
+        lambda case: (case.pattern, case.message_bytes) == ("bandwidth", 8)
+    ),
 }
 
 

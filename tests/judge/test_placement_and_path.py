@@ -61,18 +61,25 @@ def test_placement_is_invalid_when_the_ranks_are_swapped() -> None:
 
 
 def test_one_kernel_passes_on_a_virtual_cluster_and_warns_elsewhere() -> None:
-    places = (on(0, "c1", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"))
-    virtual = planted.verdicts(with_placements(*places, virtual=True))
+    virtual = planted.verdicts(_of_one_kernel(("c1", "c2"), virtual=True))
     assert "virtual cluster" in planted.the(virtual, "placement", Outcome.PASS).evidence[0]
-    real = planted.verdicts(with_placements(*places))
+    real = planted.verdicts(_of_one_kernel(("c1", "c2"), virtual=False))
     assert planted.outcomes(real, "placement") == {Outcome.WARN}
 
 
 def _of_one_host_name(*, virtual: bool) -> Run:
-    """Two nodes that are both called c2: one kernel, a network stack of their own each."""
-    run = with_placements(on(0, "c2", "b", "net:[1]"), on(1, "c2", "b", "net:[2]"), virtual=virtual)
+    """Two nodes that are both called c2."""
+    return _of_one_kernel(("c2", "c2"), virtual=virtual)
+
+
+def _of_one_kernel(names: tuple[str, str], *, virtual: bool) -> Run:
+    """Two nodes with these host names: one kernel, a network stack of their own each."""
+    places = (on(0, names[0], "b", "net:[1]"), on(1, names[1], "b", "net:[2]"))
+    run = with_placements(*places, virtual=virtual)
     nodes = tuple(
-        msgspec.structs.replace(node, hostname="c2", boot_id="b", net_namespace=f"net:[{number}]")
+        msgspec.structs.replace(
+            node, hostname=names[number - 1], boot_id="b", net_namespace=f"net:[{number}]"
+        )
         for number, node in enumerate(run.fabric.nodes, 1)
     )
     fabric = msgspec.structs.replace(run.fabric, nodes=nodes)

@@ -88,7 +88,7 @@ def test_an_mpi_launcher_that_a_signal_ended_before_a_word_is_started_once_more(
 ) -> None:
     argv = ("sh", "-c", LAUNCHER.format(script), str(tmp_path / "starts"))
     work = SuiteLaunch(LaunchCommand(argv, {}))
-    ended, _ = run_suite(work, tmp_path / "raw", silent_s=10.0, marker=f"again-{os.getpid()}")
+    ended, _ = run_suite(work, tmp_path, silent_s=10.0, marker=f"again-{os.getpid()}")
     assert (tmp_path / "starts").read_text() == "x\nx\n"
     assert (ended.status, ended.repeated) == (status, "the launcher was ended by SIGPIPE")
     assert message in ended.message
@@ -97,7 +97,7 @@ def test_an_mpi_launcher_that_a_signal_ended_before_a_word_is_started_once_more(
 def test_a_program_that_crashes_after_its_first_line_is_not_started_again(tmp_path: Path) -> None:
     argv = ("sh", "-c", 'echo x >>"$0"; echo 8 1.0; kill -PIPE $$', str(tmp_path / "starts"))
     work = SuiteLaunch(LaunchCommand(argv, {}))
-    ended, _ = run_suite(work, tmp_path / "raw", silent_s=10.0, marker=f"once-{os.getpid()}")
+    ended, _ = run_suite(work, tmp_path, silent_s=10.0, marker=f"once-{os.getpid()}")
     assert (tmp_path / "starts").read_text() == "x\n"
     assert (ended.status, ended.repeated) == ("broken", "")
     assert "ended by SIGPIPE" in ended.message

@@ -70,7 +70,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
 def _find_mixed(subject: Subject) -> tuple[str, ...]:
     return tuple(
         f"launch {launch.number}: {sentence}"
-        for launch in subject.launches
+        for launch in (*subject.launches, *subject.loopbacks)
         for sentence in launch.mixed
     )
 

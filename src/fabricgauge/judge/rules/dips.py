@@ -26,6 +26,9 @@ _REMEDY = (
 
 #: One disturbed sample changes the mean of one size, not of several.
 LASTING_SIZES = 2
+#: A single size that falls by more than this share is named: a lost segment costs a mean less, and
+#: one sample of hundreds would have to take a hundred times as long.
+LONE_CLIFF = 0.9
 #: A log may have smaller falls than the limits; from this share on they are named.
 NAMED = 0.01
 #: From this multiple of ``fraction.from`` on a stream no longer grows with its messages.
@@ -106,6 +109,8 @@ def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
     if limit == "dips.time":  # what falls is the time after a size that was disturbed
         return False
     is_large = fall.larger_bytes >= subject.limit("fraction.from")
+    if is_large and fall.share > LONE_CLIFF:
+        return True
     cliff = fall.share > subject.limit("dips.cliff")
     return is_large and cliff and fall.sizes >= LASTING_SIZES
 

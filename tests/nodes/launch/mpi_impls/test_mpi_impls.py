@@ -59,6 +59,9 @@ LO = "--mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo"
 X = "-x FABRICGAUGE_CHILD"
 RSH4, SSH5 = "--mca plm rsh --mca plm_rsh_agent", "--prtemca plm ssh --prtemca plm_ssh_agent"
 
+#: With it hydra_pmi_proxy writes no file into /tmp.
+NO_FILE = {"HWLOC_XMLFILE": ""}
+
 BESIDE_STEPS = {"SLURM_OVERLAP": "1"}
 
 EXPECTED = {
@@ -146,7 +149,14 @@ def test_mpich_is_kept_to_tcp_when_it_is_pinned_and_left_alone_when_not() -> Non
     env = built("mpich", "lab", "pinned").env
     assert (env["UCX_TLS"], env["FI_PROVIDER"]) == ("tcp,self,sm", "tcp")
     assert "UCX_TCP_AF_PRIO" not in env
-    assert built("mpich", "lab", "free").env == {}
+    assert built("mpich", "lab", "free").env == NO_FILE
+
+
+def test_proxies_on_this_machine_write_no_topology_file_and_others_are_left_alone() -> None:
+    for launcher, launch in (("lab", "pinned"), ("lab", "loopback"), ("local", "free")):
+        assert NO_FILE.items() <= built("mpich", launcher, launch).env.items()
+    for launcher in ("ssh", "slurm", "srun"):
+        assert not NO_FILE.keys() & built("mpich", launcher, "pinned").env.keys()
 
 
 def test_mpich_may_use_an_address_on_a_bridge() -> None:
@@ -181,8 +191,10 @@ def test_ranks_of_srun_are_pinned_by_variables_alone() -> None:
         "OMPI_MCA_osc": "pt2pt",
         **BESIDE_STEPS,
     }
-    pinned = built("mpich", "lab", "pinned").env
-    assert built("mpich", "srun", "pinned").env == {**pinned, **BESIDE_STEPS}
+    pinned = built("mpich", "ssh", "pinned").env
+    of_ssh = pinned.keys() - {"HYDRA_LAUNCHER_EXTRA_ARGS"}
+    pins = {name: pinned[name] for name in of_ssh}
+    assert built("mpich", "srun", "pinned").env == {**pins, **BESIDE_STEPS}
     assert built("intelmpi", "srun", "pinned").env["FI_PROVIDER"] == "tcp"
 
 
@@ -201,7 +213,7 @@ def test_an_mpi_is_kept_to_the_ports_of_a_network_and_off_tcp(technology: str) -
     ports = LAUNCHES[technology].ports
     ucx = {"UCX_NET_DEVICES": ",".join(ports), "UCX_MAX_RNDV_RAILS": str(len(ports))}
     expected = {**ucx, **OF_PORTS[technology]}
-    assert built("mpich", "lab", technology).env == expected
+    assert built("mpich", "lab", technology).env == {**expected, **NO_FILE}
     for launcher in ("lab", "srun"):
         own = built("openmpi5", launcher, technology)
         assert expected.items() <= own.env.items()
