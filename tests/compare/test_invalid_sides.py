@@ -62,9 +62,10 @@ def test_a_table_that_is_not_compared_does_not_make_the_others_invalid(tmp_path:
         directory = RunDirectory.create(tmp_path)
         import_logs([Source("a.out", tables, stated_network("edr"))], directory, (), SILENT)
         runs.append(str(directory.path))
-    found = compare_operands(*runs, tmp_path, 0.05)
+    a, b = runs
+    found = compare_operands(a, b, tmp_path, 0.05)
     assert (found.outcome, found.shared) == ("invalid", "")  # two tables have too few digits
-    found = compare_operands(*runs, tmp_path, 0.05, "bandwidth")
+    found = compare_operands(a, b, tmp_path, 0.05, "bandwidth")
     assert (found.outcome, found.a.invalid) == ("no regression", ())
 
 
