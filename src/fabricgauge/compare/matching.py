@@ -157,9 +157,9 @@ def kind_by_benchmark(curve: SuiteCurve) -> Kind:
     return curve.pattern or benchmark, curve.quantity, curve.directions, curve.pairs
 
 
-def _remove(curves: list[SuiteCurve], taken: Sequence[SuiteCurve]) -> list[SuiteCurve]:
-    taken_ids = set(map(id, taken))
-    return [curve for curve in curves if id(curve) not in taken_ids]
+def _remove(curves: list[SuiteCurve], matched: Sequence[SuiteCurve]) -> list[SuiteCurve]:
+    matched_ids = set(map(id, matched))
+    return [curve for curve in curves if id(curve) not in matched_ids]
 
 
 def _setting_trait(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:

@@ -50,8 +50,7 @@ from fabricgauge.model.verdict import Verdict
 from fabricgauge.nodes import process
 from fabricgauge.nodes.discover.counters import read_counters
 from fabricgauge.nodes.launch.carrying import AT_ONCE, TIMEOUT_S, required_on_nodes, usual_bases
-from fabricgauge.nodes.launch.mpi_impls.interface import is_pinned
-from fabricgauge.nodes.launch.mpi_impls.table import start_command
+from fabricgauge.nodes.launch.mpi_impls import is_pinned, start_command
 from fabricgauge.store.files.writing import write_whole
 from fabricgauge.store.run_directory import RunDirectory
 
@@ -255,8 +254,8 @@ def _recorder_on_nodes(
         return
     hosts = target.access.hosts
     raw = directory.raw("launches").absolute()
-    seen = process.run(hosts[0].through(("test", "-d", str(raw))), timeout_s=TIMEOUT_S)
-    folder = "" if seen.exit_code == 0 else f"{usual_bases('')[0]}/{directory.identity}"
+    listing = process.run(hosts[0].through(("test", "-d", str(raw))), timeout_s=TIMEOUT_S)
+    folder = "" if listing.exit_code == 0 else f"{usual_bases('')[0]}/{directory.identity}"
     with required_on_nodes(app.library, hosts) as library:
         try:
             yield msgspec.structs.replace(app, library=library, records_folder=folder)
@@ -397,8 +396,8 @@ def _command(
     record = (f"LD_PRELOAD={app.library}", f"{FOLDER_VARIABLE}={records}")
     interfaces = pinned_interfaces(fabric, launch) if is_pinned(launch) else {}
     application = app.command_for(len(dict.fromkeys(launch.nodes)))
-    own = ("sh", "-c", _IN_FOLDER, records) if app.records_folder else ()
-    program = with_placement((*own, "env", *record, *variables, *application), interfaces)
+    wrapper = ("sh", "-c", _IN_FOLDER, records) if app.records_folder else ()
+    program = with_placement((*wrapper, "env", *record, *variables, *application), interfaces)
     access = msgspec.structs.replace(target.access, bind=levels.get("bind", ""))
     return SuiteLaunch(start_command(app.mpi, launch, access, program))
 

@@ -64,9 +64,9 @@ def _check_port(job: Draft, port: WantedPort) -> Iterator[Verification]:
     number = job.output(_ask_number(port)).strip()
     folder = f"/sys/class/net/{port.interface}/device/infiniband"
     is_known = number.isascii() and number.isdigit() and len(number) <= _MOST_DIGITS
-    own = f"*/ports/{int(number) + 1}/state" if is_known else "*/ports/*/state"
+    pattern = f"*/ports/{int(number) + 1}/state" if is_known else "*/ports/*/state"
     states = Command(
-        port.node, ("find", folder, "-path", own, "-exec", "grep", "-hs", ": ", "{}", "+")
+        port.node, ("find", folder, "-path", pattern, "-exec", "grep", "-hs", ": ", "{}", "+")
     )
     yield Verification(states, "\n4: ACTIVE\n", patience_s=PATIENCE_S)
     for state in () if is_known else _NOT_ACTIVE:

@@ -82,11 +82,11 @@ def partition(entries: NDArray[np.float64], penalty: float) -> tuple[int, ...]:
         costs = best[starts] + squares[end] - squares[starts] - spans**2 / lengths + penalty
         place = int(np.argmin(costs))
         best[end], previous[end] = costs[place], starts[place]
-    found, end = [], count
+    bounds, end = [], count
     while end > 0 and previous[end] > 0:
         end = int(previous[end])
-        found.append(end)
-    return tuple(reversed(found))
+        bounds.append(end)
+    return tuple(reversed(bounds))
 
 
 def locate_changes(entries: NDArray[np.float64], penalty: float) -> tuple[int, ...]:

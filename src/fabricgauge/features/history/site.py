@@ -385,8 +385,8 @@ def _usual_shares(group: Group) -> NDArray[np.float64]:
     """Return each figure as a share of the usual one, above 1 if it is better."""
     split = split_common(group)
     with np.errstate(all="ignore"):
-        own = np.nanmedian(group.values, axis=0)[None, :]
-        shares = (split[1].values if split else group.values / own).astype(np.float64)
+        medians = np.nanmedian(group.values, axis=0)[None, :]
+        shares = (split[1].values if split else group.values / medians).astype(np.float64)
         return 1 / shares if group.key.is_latency else shares
 
 

@@ -123,15 +123,15 @@ def take_runs(runs: Path, root: Path) -> tuple[RunDirectory, ...]:
 
     A requeued job has several. A run that cannot be moved stays.
     """
-    taken = []
+    moved = []
     for path in _runs(runs):
         place = path
         with suppress(OSError):
             place = path.rename(root / path.name)
-        taken.append(RunDirectory(place))
+        moved.append(RunDirectory(place))
     with suppress(OSError):
         runs.rmdir()
-    return tuple(taken)
+    return tuple(moved)
 
 
 def _runs(root: Path) -> Iterator[Path]:

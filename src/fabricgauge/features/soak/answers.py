@@ -106,13 +106,13 @@ def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question
         words = line.split()
         if not 5 <= len(words) <= 6 or words[0] != "answer":
             continue
-        _, kind, peer, code_word, took_word, *own = words
+        _, kind, peer, code_word, took_word, *printed_times = words
         code, took = _count_of(code_word, _CODE_DIGITS), _count_of(took_word, _TIME_DIGITS)
         if code is None or took is None or code in _CANNOT_ASK:
             continue
         if peer != "-" and peer not in names:
             continue
-        milliseconds = number_of(own[0]) if own else None
+        milliseconds = number_of(printed_times[0]) if printed_times else None
         if milliseconds is None or not 0 <= milliseconds < math.inf:
             milliseconds = took * 1e-6
         answers[node, kind, names.get(peer, "")] = (

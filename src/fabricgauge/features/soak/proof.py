@@ -76,8 +76,8 @@ def _find_crossing(
         unread = f"no counter of {listed(list(names))} was read"
     inside, outside = list[int](), list[int]()
     for by_name in counted:
-        own = names if any(by_name.get(name) for name in names) else names_of_ports
-        inside.append(sum(by_name.get(name, 0) for name in own))
+        inner_names = names if any(by_name.get(name) for name in names) else names_of_ports
+        inside.append(sum(by_name.get(name, 0) for name in inner_names))
         outside.append(sum(by_name.values()) - inside[-1])
     return Crossing(node, names, *payload, inside[0], inside[1], outside[0], outside[1], unread)
 
@@ -96,8 +96,8 @@ def judge_crossings(crossings: Sequence[Crossing]) -> tuple[Outcome, str]:
         return Outcome.INCONCLUSIVE, "no counters were kept: the path is unproven"
     verdicts = [verdict for crossing in crossings for verdict in _judge_node(crossing)]
     for outcome in (Outcome.INVALID, Outcome.INCONCLUSIVE):
-        for found, reason in verdicts:
-            if found is outcome:
+        for verdict, reason in verdicts:
+            if verdict is outcome:
                 return outcome, reason
     return Outcome.PASS, "the bytes crossed the network"
 

@@ -60,9 +60,9 @@ def named(network: Network, label: str, field: str) -> str:
     return f"{label}, assumed: not stated" if field in network.assumed else label
 
 
-def payload_step(start: int, taken: Iterable[Part]) -> CeilingStep:
+def payload_step(start: int, headers: Iterable[Part]) -> CeilingStep:
     """Return the payload beside the headers inside the MTU; may be negative."""
-    return _sum("payload per packet", start, "−", taken)
+    return _sum("payload per packet", start, "−", headers)
 
 
 def wire_step(start: int, added: Iterable[Part]) -> CeilingStep:

@@ -43,11 +43,14 @@ def foreign_traffic(
     if isinstance(network.rate_bit_s, Skipped):
         return {}
     for launch, case in cases:
-        own = _CaseTraffic(launch, case)
+        benchmark = _CaseTraffic(launch, case)
         for counters in case.counters:
             node = node_of(launch, counters.rank)
             crossed = _find_crossing(fabric, network, node, counters)
-            if crossed is None or (own_bytes := own.find_bytes(network, node, crossed)) is None:
+            if (
+                crossed is None
+                or (own_bytes := benchmark.find_bytes(network, node, crossed)) is None
+            ):
                 continue
             times = counters.read_utc_s
             seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)

@@ -184,7 +184,7 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
             doubted_pairs |= {frozenset(claim.names)}
         else:
             doubted_nodes |= {*self.analysis.nodes_of(claim)}
-        own = [pair for pair in self.pairs if self.shows(pair.ends, claim, doubts)]
+        claimed = [pair for pair in self.pairs if self.shows(pair.ends, claim, doubts)]
         good = [
             pair
             for pair in self.pairs
@@ -193,13 +193,13 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
         # A latency may be low because the path is short, so that it acquits no node.
         if part in ENDS and quantity == "bandwidth":
             node_pairs = [pair for pair in self.pairs if self.shows(pair.ends, claim, _NO_DOUBTS)]
-            return compare_pairs(own, good, quantity, node_pairs)
+            return compare_pairs(claimed, good, quantity, node_pairs)
         if part == "group":
-            return self._compare_group({*self.analysis.nodes_of(claim)}, own, good)
-        return compare_pairs(own, good, quantity)
+            return self._compare_group({*self.analysis.nodes_of(claim)}, claimed, good)
+        return compare_pairs(claimed, good, quantity)
 
     def _compare_group(
-        self, nodes: set[str], own: list[PairRecheck], good: list[PairRecheck]
+        self, nodes: set[str], claimed: list[PairRecheck], good: list[PairRecheck]
     ) -> ControlComparison:
         """Compare a group's pairs outwards, inwards, or both if these are about as slow.
 
@@ -207,10 +207,10 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
         """
         quantity = self.analysis.matrix.quantity
         suspects = {claim.names[0] for claim in self.analysis.claims if claim.part in ENDS}
-        own = [pair for pair in own if not suspects & {*pair.ends}] or own
-        comparison = compare_pairs(own, good, quantity)
+        claimed = [pair for pair in claimed if not suspects & {*pair.ends}] or claimed
+        comparison = compare_pairs(claimed, good, quantity)
         directions = [
-            compare_pairs([pair for pair in own if pair.ends[side] in nodes], good, quantity)
+            compare_pairs([pair for pair in claimed if pair.ends[side] in nodes], good, quantity)
             for side in (0, 1)
         ]
         least, worst = sorted(directions, key=lambda direction: direction.slower)
@@ -456,7 +456,7 @@ def _ends_of_pairs(rechecked: RecheckedAnalysis, pairs: Iterable[Claim]) -> Iter
     for (part, end), pair in pair_of.items():
         (partner,) = (name for name in pair.names if name != end)
         suspect = Suspect(part, (end,), pair.quantity, pair.effect, f"slow with {partner}", AGAIN)
-        partners = {name for own in rechecked.compare(suspect).own for name in own.ends}
+        partners = {name for recheck in rechecked.compare(suspect).own for name in recheck.ends}
         if len(partners - {*pair.names}) >= limits.FEWEST_PARTNERS:
             yield suspect
 

@@ -80,13 +80,13 @@ def _slow_crossing(
         good = [PairRecheck(pair.ends, size, rate) for pair in good for rate in rates[pair.ends]]
     slow = []
     for side in (0, 1):
-        own = [
+        outward = [
             pair
             for pair in rechecks
             if pair.ends[side] == group and pair.ends[1 - side] not in doubted
         ]
-        compared = compare_pairs(own, good, "bandwidth")
-        partners = len(own) >= limits.FEWEST_GROUPS - 1
+        compared = compare_pairs(outward, good, "bandwidth")
+        partners = len(outward) >= limits.FEWEST_GROUPS - 1
         if partners and compared.slower >= limits.CROSSING_LOSS and compared.shows(_DIRECTIONS):
             slow.append(compared)
     if not slow:

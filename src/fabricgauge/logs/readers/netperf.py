@@ -37,8 +37,8 @@ def _test(values: Values) -> str:
     burst = values.get("burst", "an unknown number" if "first" in values else "0")
     if burst != "0":
         return f"{name} with a burst of {burst}"
-    alike = values.get("request") == values.get("response")
-    return name if alike else f"{name} of unlike sizes"
+    same_sizes = values.get("request") == values.get("response")
+    return name if same_sizes else f"{name} of unlike sizes"
 
 
 _stream = partial(NamedValue, "rate", "bandwidth", _RULE, units=_UNITS, size="size")

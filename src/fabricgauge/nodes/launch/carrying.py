@@ -122,8 +122,8 @@ def place(
     best: Placed | None = None
     for base in bases:
         path = parcel.path_in(base)
-        there = [host for host in asked if path in answers[host.node].files]
-        held = _on_all(there, ("hold", parcel.sha256, base, parcel.name, user))
+        holders = [host for host in asked if path in answers[host.node].files]
+        held = _on_all(holders, ("hold", parcel.sha256, base, parcel.name, user))
         holding = tuple(node for node, answer in held.items() if path in answer.files)
         lacking = [host for host in asked if host.node not in holding]
         kind = "archive" if parcel.archive else "file"

@@ -13,44 +13,48 @@ from fabricgauge.report import document as doc
 def budget(judged: Judged) -> doc.Section:
     """Return a table of parts for each path whose number of switches is known."""
     blocks = [
-        block for each in latency_budgets(judged.run) for block in _blocks(each)
+        block for path in latency_budgets(judged.run) for block in _blocks(path)
     ]  # fmt: skip
     return doc.Section("budget", "Latency budget", tuple(blocks))
 
 
-def _blocks(each: LatencyBudget | Skipped) -> Iterator[doc.Block]:
-    if isinstance(each, Skipped):
-        yield doc.Paragraph(f"SKIPPED: {each.reason}")
+def _blocks(latency: LatencyBudget | Skipped) -> Iterator[doc.Block]:
+    if isinstance(latency, Skipped):
+        yield doc.Paragraph(f"SKIPPED: {latency.reason}")
         return
-    sized = "" if each.message_bytes is None else f" of {size(each.message_bytes)}"
-    path = f", {each.path}" if each.path else ""
+    sized = "" if latency.message_bytes is None else f" of {size(latency.message_bytes)}"
+    path = f", {latency.path}" if latency.path else ""
     yield doc.Paragraph(
-        f"{each.network}{path}: {microseconds(each.latency_s)} µs, half round trip{sized}",
+        f"{latency.network}{path}: {microseconds(latency.latency_s)} µs, half round trip{sized}",
         kind="strong",
     )
-    cables = counted(each.switches + 1, "cable")
+    cables = counted(latency.switches + 1, "cable")
     rows = [
-        (counted(each.switches, "switch", "switches"), *_share(each.switches_s, each),
-         f"{each.switch.seconds * 1e9:g} ns each: {each.switch.source}"),
+        (counted(latency.switches, "switch", "switches"), *_share(latency.switches_s, latency),
+         f"{latency.switch.seconds * 1e9:g} ns each: {latency.switch.source}"),
     ]  # fmt: skip
-    if each.cables_s is None:
+    if latency.cables_s is None:
         rows.append((cables, "–", "–", "length not stated: cable=METRES in --network"))
     else:
         rows.append(
-            (cables, *_share(each.cables_s, each), f"{each.cable_m:g} m each, 5 ns a metre")
+            (
+                cables,
+                *_share(latency.cables_s, latency),
+                f"{latency.cable_m:g} m each, 5 ns a metre",
+            )
         )
     rest = "the rest: adapters, buses and software of both nodes"
-    rows.append(("both ends", *_share(each.ends_s, each), rest))
+    rows.append(("both ends", *_share(latency.ends_s, latency), rest))
     yield doc.Table(doc.heads("part", ">µs", ">share", "from"), tuple(rows))
-    if not each.fits:
+    if not latency.fits:
         yield doc.Paragraph(
-            f"Switches and cables alone take longer than {microseconds(each.latency_s)} µs: the"
+            f"Switches and cables alone take longer than {microseconds(latency.latency_s)} µs: the"
             " figure is not that of this path. Check where both ranks ran.",
             kind="caution",
         )
 
 
-def _share(seconds: float, each: LatencyBudget) -> tuple[str, str]:
+def _share(seconds: float, latency: LatencyBudget) -> tuple[str, str]:
     sign = "−" if seconds < 0 else ""
-    share = percent(abs(seconds) / each.latency_s)
+    share = percent(abs(seconds) / latency.latency_s)
     return f"{sign}{microseconds(abs(seconds))}", f"{sign}{share}"

@@ -233,11 +233,11 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
     """
     if len(metrics) < FEWEST_METRICS:
         return ()
-    numbered = [(number, each) for number, each in enumerate(metrics, 1)]
+    numbered = [(number, metric) for number, metric in enumerate(metrics, 1)]
     kinds = group_by(numbered, lambda pair: _metric_kind(pair[1]))
     rows, series = [], []
     for kind, of_kind in (*sorted(kinds.items(), reverse=True), ("all", numbered)):
-        shares = [each.better for _, each in of_kind]
+        shares = [metric.better for _, metric in of_kind]
         # Rounded: the difference of equal shares is no mean of its own.
         mean, ends = round(math.fsum(shares) / len(shares), 9), (min(shares), max(shares))
         rows.append((kind, f"{len(shares):,}", signed(mean), signed(median(shares)),
@@ -245,7 +245,9 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
         label = f"{kind}: mean {signed(mean)}, {signed(ends[0])} to {signed(ends[1])}"
         if kind != "all":
             series.append(PlotCurve(label, [_metric_mark(*pair) for pair in of_kind]))
-    farthest = max(abs(end) for each in metrics for end in (each.low, each.better, each.high))
+    farthest = max(
+        abs(end) for metric in metrics for end in (metric.low, metric.better, metric.high)
+    )
     steps = chain((1,), (digits * 10**power for power in count() for digits in (5, 10, 25)))
     step = next(step for step in steps if len(metrics) < MOST_TICKS * step)
     ticks = {float(n): str(n) for n in range(step, len(metrics) + 1, step)} | {1.0: "1"}
@@ -262,15 +264,15 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
     )  # fmt: skip
 
 
-def _metric_kind(each: Metric) -> str:
-    return "latency" if each.quantity in LESS_IS_BETTER else "bandwidth"
+def _metric_kind(metric: Metric) -> str:
+    return "latency" if metric.quantity in LESS_IS_BETTER else "bandwidth"
 
 
-def _metric_mark(number: int, each: Metric) -> Mark:
-    y, low, high = (100.0 * share for share in (each.better, each.low, each.high))
-    ends = f"{signed(each.low)} to {signed(each.high)}" if low != high else "no interval"
-    return Mark(float(number), y, low, high, f"{number}: {each.name}", signed(each.better), ends,
-                "", "")  # fmt: skip
+def _metric_mark(number: int, metric: Metric) -> Mark:
+    y, low, high = (100.0 * share for share in (metric.better, metric.low, metric.high))
+    ends = f"{signed(metric.low)} to {signed(metric.high)}" if low != high else "no interval"
+    name, better = f"{number}: {metric.name}", signed(metric.better)
+    return Mark(float(number), y, low, high, name, better, ends, "", "")
 
 
 def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:

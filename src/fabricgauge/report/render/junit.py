@@ -38,12 +38,12 @@ def render(suite: TestSuite, _setting: Setting) -> str:
 
 
 def _add_case(suite: ET.Element, test_case: TestCase, named: dict[str, str]) -> None:
-    timed = {"time": "0"} if test_case.told else {}
+    timed = {"time": "0"} if test_case.lines else {}
     case = ET.SubElement(suite, "testcase", {**named, **timed})
     if test_case.id:
         properties = ET.SubElement(case, "properties")
         ET.SubElement(properties, "property", {"name": "id", "value": _text(test_case.id)})
-    text = "\n".join(map(_text, test_case.told))
+    text = "\n".join(map(_text, test_case.lines))
     if not test_case.element:
         ET.SubElement(case, "system-out").text = text
         return

@@ -96,9 +96,9 @@ class NcclTables:
         """Take plain rows if all continue the open tables, and none has wrong elements."""
         front, length, width = len(layout.front), len(layout.group), len(rows.columns)
         sizes, wrong = rows.columns[0], rows.columns[front + 3 :: length]
-        alike = all(len({*rows.words[place::width]}) == 1 for place in range(2, front))
+        same_front = all(len({*rows.words[place::width]}) == 1 for place in range(2, front))
         if (
-            not (self._tables and alike and layout.settings(rows.words) == self._settings)
+            not (self._tables and same_front and layout.settings(rows.words) == self._settings)
             or (layout.group[3] == "#wrong" and any(map(any, wrong)))
             or not all(map(lt, [self.last_bytes, *sizes], sizes))
         ):

@@ -221,9 +221,9 @@ def _list_printed_ports(inventory: Inventory) -> Iterator[tuple[str, str]]:
     """Yield the ports whose adapter is unknown: opainfo and ibstat print ports only."""
     devices = {device for adapter in inventory.adapters for device in adapter.rdma_devices}
     ports = (port for port in inventory.rdma_ports if port.device not in devices)
-    for protocol, alike in group_by(ports, lambda port: port.protocol).items():
+    for protocol, like_ports in group_by(ports, lambda port: port.protocol).items():
         for number, port in _number_parts(
-            sorted(alike, key=lambda port: (port.device, port.number))
+            sorted(like_ports, key=lambda port: (port.device, port.number))
         ):
             yield f"{protocol} port{number}", _describe_port(port)
 
