@@ -14,7 +14,7 @@ from fabricgauge.model.finding import Diagnosis
 from fabricgauge.model.surveyed import Surveyed
 
 BUNDLES = Path(__file__).parents[1] / "fixtures" / "bundles"
-EVERY = tuple(check.id for check in CHECKS)
+EVERY = tuple(CHECKS)
 ALL = ("n1", "n2", "n3", "n4")
 
 

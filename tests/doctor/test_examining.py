@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.doctor import clusters
 from tests.doctor.clusters import clean, findings, with_interface, with_pings
 
-from fabricgauge.doctor.checks import CHECKS
+from fabricgauge.doctor.checks import CHECKS, QUICK, load_checks
 from fabricgauge.doctor.examining import (
     EXPLAINED_BY,
     MAX_LINES,
@@ -20,15 +20,22 @@ from fabricgauge.doctor.examining import (
     examine,
     merge_findings,
 )
-from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Diagnosis, Finding, Severity
-from fabricgauge.model.preflight import Clock, Ping, Preflight, Rise, Trial
+from fabricgauge.model.preflight import (
+    Clock,
+    Connectivity,
+    FailedConnection,
+    Ping,
+    Preflight,
+    Rise,
+    Trial,
+)
 from fabricgauge.report.content.preflight import KIND
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 
-IDS = [check.id for check in CHECKS]
+IDS = list(CHECKS)
 
 
 def diagnosis(preflight: Preflight) -> Diagnosis:
@@ -121,7 +128,7 @@ def tried(preflight: Preflight, trials: Collection[Trial]) -> Preflight:
 
 def test_a_check_finds_the_same_where_no_trial_was_made_that_it_does_not_read() -> None:
     whole, finding = ill(), set()
-    for check in CHECKS:
+    for check in load_checks():
         (all_tried,) = examine(whole, (check.id,))
         assert examine(tried(whole, check.trials), (check.id,)) == (all_tried,), check.id
         finding |= {check.id} if all_tried.findings else set()
@@ -130,6 +137,16 @@ def test_a_check_finds_the_same_where_no_trial_was_made_that_it_does_not_read() 
             if check.id not in ("addresses", "reverse-path"):  # which use them for a part
                 assert examine(tried(whole, rest), (check.id,)) != (all_tried,), (check.id, trial)
     assert finding == {"ping", "mtu", "carried", "names", "clocks", "counters", "connect"}
+
+
+def test_the_quick_checks_suffice_without_a_survey_and_trials() -> None:
+    for whole in (ill(), hostile()):
+        preflight = Preflight(whole.fabric, (), connectivity=whole.connectivity)
+        all_checked = examine(preflight)
+        assert {checked.check for checked in all_checked if checked.findings} <= set(QUICK)
+        quick = [checked for checked in all_checked if checked.check in QUICK]
+        assert examine(preflight, QUICK) == tuple(quick)
+        assert any(checked.findings for checked in quick)
 
 
 HOSTILE = "\x1b]0;owned\x07<script>alert(1)</script> $(reboot) `id` '; rm -rf / #\n| a | b"
@@ -194,9 +211,9 @@ def test_a_consequence_stands_alone_where_its_cause_is_not_looked_for() -> None:
     assert [one.check for one in checked.findings] == ["ping"]
 
 
-def test_every_check_has_its_own_id_and_says_why_it_matters() -> None:
-    assert len(set(IDS)) == len(IDS)
-    for check in CHECKS:
+def test_every_check_has_the_id_of_its_row_and_says_why_it_matters() -> None:
+    assert [check.id for check in load_checks()] == IDS
+    for check in load_checks():
         assert check.title
         assert check.why.endswith(".")
 

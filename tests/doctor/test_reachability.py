@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.doctor.reachability import choose_excluded_nodes, find_connection_faults
-from fabricgauge.model.connectivity import Connectivity, FailedConnection
+from fabricgauge.model.preflight import Connectivity, FailedConnection
 
 
 def failure(source: str, target: str) -> FailedConnection:

@@ -109,7 +109,8 @@ def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis"
 
 
 def _table() -> str:
-    from fabricgauge.doctor.checks import CHECKS
+    from fabricgauge.doctor.checks import load_checks
 
-    width = max(len(check.id) for check in CHECKS)
-    return "\n".join(f"{check.id:{width}}  {check.title}" for check in CHECKS)
+    checks = load_checks()
+    width = max(len(check.id) for check in checks)
+    return "\n".join(f"{check.id:{width}}  {check.title}" for check in checks)

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.checks.addresses import ADDRESSES
-from fabricgauge.doctor.checks.names import NAMES
+from fabricgauge.doctor.checks import load_checks
 from fabricgauge.doctor.examining import examine
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.survey import read_bundle, survey_nodes
@@ -62,12 +60,12 @@ def diagnose(request: DoctorRequest, stage: Stage) -> Diagnosis:
     if not fabric.nodes and not fabric.unreached:
         raise CannotRun("no nodes; name nodes with -w")
     fabric = _with_named_networks(fabric, request.networks)
-    trials = {trial for check in CHECKS if check.id in request.checks for trial in check.trials}
+    trials = {trial for check in load_checks(request.checks) for trial in check.trials}
     stage("nodes try each other")
     counted = _count_trials(len(fabric.nodes), stage)
     networks = fabric.ip_networks
     preflight = run_trials(access, fabric, networks, request.seconds, keep=counted, selected=trials)
-    if ADDRESSES.id in request.checks and not request.head:
+    if "addresses" in request.checks and not request.head:
         head = discover_head(request.access, head_name(request.access), fabric, lambda *_: None)
         preflight = msgspec.structs.replace(preflight, head=head)
     if "connect" in trials:
@@ -86,7 +84,7 @@ def find_wrong_names(
     """Return findings on names that nodes and the head resolve wrongly."""
     head = head_name(access)
     request = DoctorRequest(
-        access, declared, (), (NAMES.id,), 0.0, "" if head in access.nodes else head
+        access, declared, (), ("names",), 0.0, "" if head in access.nodes else head
     )
     return diagnose(request, lambda _: None).findings
 

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.doctor.checks.addresses import ADDRESSES
+from fabricgauge.doctor.checks import CHECKS, load_checks
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import THEREFORE, Checked, Finding, Severity
@@ -25,10 +24,9 @@ def examine(preflight: Preflight, check_ids: Collection[str] | None = None) -> t
     A finding is put only under a finding that is shown.
     """
     cluster = Cluster(preflight)
-    checks = [check for check in CHECKS if check_ids is None or check.id in check_ids]
     return tuple(
         msgspec.structs.replace(checked, findings=merge_findings(checked.findings))
-        for checked in fold_consequences([check.run(cluster) for check in checks])
+        for checked in fold_consequences([check.run(cluster) for check in load_checks(check_ids)])
     )
 
 
@@ -38,12 +36,11 @@ def choose_checks(only: Iterable[str], skip: Iterable[str]) -> tuple[str, ...]:
     Raises:
         UsageError: no check has that id, or no check is left.
     """
-    ids = [check.id for check in CHECKS]
     included, excluded = list(only), list(skip)
     for name in (*included, *excluded):
-        if name not in ids:
-            raise UsageError(f"no check {name!r}; the checks are {', '.join(ids)}")
-    chosen = tuple(name for name in ids if name in (included or ids) and name not in excluded)
+        if name not in CHECKS:
+            raise UsageError(f"no check {name!r}; the checks are {', '.join(CHECKS)}")
+    chosen = tuple(name for name in CHECKS if name in (included or CHECKS) and name not in excluded)
     if not chosen:
         raise UsageError("--only and --skip leave no check")
     return chosen
@@ -132,7 +129,7 @@ def _explains(cause: Finding, finding: Finding) -> bool:
 
     A less severe finding hides nothing, nor does a bridge's address, which no name means.
     """
-    if cause.check == ADDRESSES.id and cause.severity is Severity.NOTE:
+    if cause.check == "addresses" and cause.severity is Severity.NOTE:
         return False
     if cause.check not in EXPLAINED_BY.get(finding.check, ()):
         return False

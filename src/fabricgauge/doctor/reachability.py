@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.groups import group_by
+from fabricgauge.model.preflight import Connectivity, FailedConnection
 
 #: A node is named if it fails with more than this share of its partners. With three nodes, a dead
 #: pair fails with one partner of two each: exactly half names the pair.

@@ -2,10 +2,6 @@
 
 from pathlib import Path
 
-from fabricgauge.doctor.checks.hardware import PCIE
-from fabricgauge.doctor.checks.links import PORT
-from fabricgauge.doctor.checks.rates import RDMA_RATE
-from fabricgauge.doctor.checks.subnet import PORT_ERRORS, SUBNET_LINKS
 from fabricgauge.doctor.examining import examine
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.model.errors import StoreError
@@ -138,7 +134,7 @@ NO_SUBNET = Subnet()
 
 #: Checks of doctor that explain why an adapter, a port or a link carries less than it could, or
 #: nothing.
-_LIMITS = (PORT.id, PCIE.id, RDMA_RATE.id, SUBNET_LINKS.id, PORT_ERRORS.id)
+_LIMITS = ("port", "pcie", "rdma-rate", "subnet-links", "port-errors")
 
 
 def conclude_survey(
@@ -166,7 +162,7 @@ def conclude_survey(
             finding
             for check in checked
             for finding in check.findings
-            if (check.check, finding.severity) != (PORT.id, Severity.NOTE)  # it is not in use
+            if (check.check, finding.severity) != ("port", Severity.NOTE)  # it is not in use
         ),
         unread=unread,
     )

@@ -6,9 +6,9 @@ from statistics import median
 from fabricgauge.doctor.check import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.reachability import find_connection_faults
-from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.preflight import Connectivity, FailedConnection
 
 _OUTCOMES = {
     "no answer": "no answer in 3.5 s",
