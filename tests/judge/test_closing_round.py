@@ -12,9 +12,9 @@ from fabricgauge.judge.judging import unclear
 from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 Pairs = Iterable[tuple[int, int]]

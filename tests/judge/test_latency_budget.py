@@ -10,11 +10,10 @@ from fabricgauge.judge.latency_budget import LatencyBudget, latency_budgets
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Group, Topology
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.topology import Group, Topology
 from fabricgauge.report.content.budget import budget
 
 

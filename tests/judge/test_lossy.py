@@ -16,8 +16,8 @@ from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LostSegments, NetworkEvidence, RunEvidence
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.pairs import PairFinding
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 SEGMENTS = 50_000.0

@@ -18,12 +18,12 @@ from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.localise.matrices import matrices
 from fabricgauge.logs.readers.nccl.rounds import rounds_of
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.measurement import NodeCounters
 from fabricgauge.model.plan import Plan, PlannedLaunch, Purpose, Stopping
 from fabricgauge.model.run import CountersAround, Launch
 from fabricgauge.model.suite import LogEvidence, SuiteCurve
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 LIMIT = planted.CEILING_BYTES_PER_S

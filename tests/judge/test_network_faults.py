@@ -9,10 +9,9 @@ from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import doubtful, overall
 from fabricgauge.judge.localise.detect import localise
-from fabricgauge.model.fabric import Fabric, Network, Node, Shaper
+from fabricgauge.model.fabric import Fabric, Network, Node, Shaper, Topology
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 

@@ -9,9 +9,9 @@ from tests.judge import planted_fabric as many
 
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.run import Launch
-from fabricgauge.model.topology import Group, Topology
 from fabricgauge.model.verdict import Outcome, exit_status
 
 

@@ -14,10 +14,10 @@ from fabricgauge.judge.rules.pairs import judge as judge_pairs
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import Recheck
 from fabricgauge.model.run import Run
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.verdict import Outcome, Verdict
 
 

@@ -7,8 +7,8 @@ from tests.judge import planted_fabric as many
 from tests.judge.test_consequences import judged
 
 from fabricgauge.doctor.reachability import find_connection_faults
-from fabricgauge.model.connectivity import Connectivity, FailedConnection, How
 from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.preflight import Connectivity, FailedConnection, How
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.sentences import doctor, folded, resume

@@ -10,7 +10,7 @@ from tests.judge import planted
 
 from fabricgauge.judge.interface import Context, judge_networks
 from fabricgauge.judge.judging import overall
-from fabricgauge.judge.rules import RULES
+from fabricgauge.judge.rules import RULES, RULES_OF_PAIRS, load_rule
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import BUILT_IN, thresholds_from
 from fabricgauge.model.errors import UsageError
@@ -61,8 +61,10 @@ LAUNCHES = st.builds(
 def test_no_rule_raises_whatever_a_launch_left(launches: list[Launch]) -> None:
     context = Context(planted.run(launches), {"net1": planted.ceiling()})
     for rule in RULES:
-        for verdict in rule.judge(context):
-            assert verdict.rule == rule.ID
+        verdicts = load_rule(rule).judge(context)
+        assert not (verdicts and rule in RULES_OF_PAIRS)
+        for verdict in verdicts:
+            assert verdict.rule == rule
             assert verdict.summary
             assert "could not be applied" not in verdict.summary
 
@@ -106,11 +108,10 @@ def test_rule_that_breaks_leaves_the_others_and_never_a_pass(
     def broken(_context: Context) -> tuple[Verdict, ...]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(RULES[-1], "judge", broken)
+    monkeypatch.setattr(load_rule(RULES[-1]), "judge", broken)
     given_verdicts = planted.judge(planted.run(), {"net1": planted.ceiling()})
     assert (
-        "ZeroDivisionError"
-        in planted.the(given_verdicts, RULES[-1].ID, Outcome.INCONCLUSIVE).summary
+        "ZeroDivisionError" in planted.the(given_verdicts, RULES[-1], Outcome.INCONCLUSIVE).summary
     )
     assert planted.outcomes(given_verdicts, "path") == {Outcome.PASS}
     assert overall(given_verdicts) is Outcome.INCONCLUSIVE

@@ -7,11 +7,10 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from fabricgauge.judge import plateaus, staging
+from fabricgauge.judge import plateaus
 from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.streams import Stream, streams
-from fabricgauge.judge.tcp_limits import tcp_limits
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -213,6 +212,8 @@ def _shaper(low: _Low) -> Iterator[Cause]:
 
 def _slow_copy(low: _Low) -> Iterator[Cause]:
     """Yield the copy between GPU and host that limits staged messages or the GPU's slot."""
+    from fabricgauge.judge import staging
+
     copy = staging.slowest_copy(low.stream)
     if copy is None or not NEAR_COPY[0] <= staging.share(low.stream, copy) <= NEAR_COPY[1]:
         return
@@ -495,6 +496,8 @@ def _kept_rate(low: _Low) -> Iterator[Cause]:
 
 def _tcp_limit(low: _Low) -> Iterator[Cause]:
     """Yield a buffer or window of TCP that holds the stream back, with the setting's value."""
+    from fabricgauge.judge.tcp_limits import tcp_limits
+
     for limit in tcp_limits(low.stream):
         yield Cause(limit.what, limit.remedy, limit.evidence, in_host=True)
 

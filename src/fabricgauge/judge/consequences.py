@@ -8,15 +8,13 @@ from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
-    RULES,
     RULES_OF_SPEED,
     asymmetry,
     errors,
     fraction,
     host_limited,
+    load_rule,
     lossy,
-    outliers,
-    pairs,
     stability,
 )
 from fabricgauge.judge.subject import Context, Subject
@@ -25,7 +23,7 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict
 
 #: Rules that name a part which is slower than it should be.
-_SLOW = (outliers.ID, pairs.ID, fraction.ID, stability.ID)
+_SLOW = ("outliers", "pairs", fraction.ID, stability.ID)
 
 
 def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
@@ -44,8 +42,8 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
     }
     causes = [verdict for verdict in verdicts if verdict.id not in losses]
     ids = {**_find_fault_consequences(context.run, causes), **_find_stream_consequences(causes)}
-    for rule in RULES:
-        if find_consequences := getattr(rule, "find_consequences", None):
+    for rule in {verdict.rule: None for verdict in causes}:
+        if find_consequences := getattr(load_rule(rule), "find_consequences", None):
             ids |= find_consequences(context, causes)
     return {**ids, **losses}
 

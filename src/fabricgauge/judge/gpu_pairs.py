@@ -15,9 +15,8 @@ from fabricgauge.judge.interface import worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
-from fabricgauge.model.gpu_pairs import GpuPairs, GpuTopology
 from fabricgauge.model.inventory import Gpu
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import GpuPairs, GpuTopology, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 

@@ -5,11 +5,9 @@ from itertools import chain
 
 import msgspec
 
-from fabricgauge.judge import closing_round
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import (
     Context,
-    Rule,
     by_network,
     complete,
     report_error,
@@ -21,17 +19,12 @@ from fabricgauge.judge.rules import (
     DECIDING_IMPORTED,
     DECIDING_SIMULATED,
     RULES,
+    RULES_OF_PAIRS,
     RULES_OF_SPEED,
-    asymmetry,
-    completeness,
-    dips,
-    lossy,
-    pairs,
+    load_rule,
 )
 from fabricgauge.judge.streams import streams
 from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
-from fabricgauge.judge.tables import overall as overall_of
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber
@@ -54,19 +47,22 @@ def judgement(context: Context) -> RunVerdicts:
     """
     run = context.run
     if not run.imported:
-        verdicts = _number_verdicts(verdict for rule in RULES for verdict in _apply(rule, context))
+        verdicts = _number_verdicts(_apply_all(context))
         follows = consequences(context, verdicts)
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
+    from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
+    from fabricgauge.judge.tables import overall as overall_of
+
     judged_tables = []
     for part in parts(run):
         part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
-        part_verdicts = [verdict for rule in RULES for verdict in _apply(rule, part_context)]
+        part_verdicts = [*_apply_all(part_context)]
         table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
         judged_tables.append(
-            (table, [verdict for verdict in part_verdicts if verdict.rule != completeness.ID])
+            (table, [verdict for verdict in part_verdicts if verdict.rule != "completeness"])
         )
-    order = {rule.ID: position for position, rule in enumerate(RULES)}
-    all_verdicts = (*join_verdicts(judged_tables), *_apply(completeness, context))
+    order = {rule: position for position, rule in enumerate(RULES)}
+    all_verdicts = (*join_verdicts(judged_tables), *_apply("completeness", context))
     ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
     tables = tuple(table for table, _ in judged_tables)
     return RunVerdicts(ordered, overall_of(tables), tables)
@@ -90,17 +86,25 @@ def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     )
 
 
-def _apply(rule: Rule, context: Context) -> Sequence[Verdict]:
-    if context.run.fabric.emulated and rule.ID in RULES_OF_SPEED:
+def _apply_all(context: Context) -> Iterator[Verdict]:
+    """Yield the verdicts of all rules; those on pairs have none without a matrix of pairs."""
+    of_pairs = context.fabric.analyses or context.run.fabric.emulated
+    for rule in RULES:
+        if of_pairs or rule not in RULES_OF_PAIRS:
+            yield from _apply(rule, context)
+
+
+def _apply(rule: str, context: Context) -> Sequence[Verdict]:
+    if context.run.fabric.emulated and rule in RULES_OF_SPEED:
         result = Verdict(
             Outcome.SKIPPED, "emulated: not judged, times of emulated processors mean nothing"
         )
-        return tuple(complete(rule.ID, result, subject.about) for subject in context.subjects)
+        return tuple(complete(rule, result, subject.about) for subject in context.subjects)
     # An error in one rule must not lose the verdicts of the other rules.
     try:
-        return rule.judge(context)
+        return load_rule(rule).judge(context)
     except Exception as error:
-        return (report_error(rule.ID, error, VerdictSubject()),)
+        return (report_error(rule, error, VerdictSubject()),)
 
 
 def below_pass(context: Context) -> tuple[str, ...]:
@@ -125,6 +129,8 @@ def doubtful(context: Context) -> tuple[PlannedLaunch, ...]:
 
 
 def _plan_rechecks(subject: Subject) -> Iterator[PlannedLaunch]:
+    from fabricgauge.judge.rules import asymmetry, dips
+
     if subject.pairs or subject.again:
         return
     points = chain(dips.to_recheck(subject), asymmetry.to_recheck(subject))
@@ -141,6 +147,11 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
 
     For each network the first rule with pairs decides; other rules use the same pairs.
     """
+    if not context.fabric.analyses:
+        return ()
+    from fabricgauge.judge import closing_round
+    from fabricgauge.judge.rules import lossy, pairs
+
     loses = losing(context.run)
     rules = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
     rechecks = (

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from fabricgauge.judge.evidence.traffic import IDLE, without_traffic
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import LaunchTraffic
@@ -15,9 +16,6 @@ from fabricgauge.model.words import figures, sentences
 
 #: Most connections, and most devices of a dump, in the evidence.
 MOST_LINES = 16
-#: An adapter is idle below this share of its even part of the payload. Connection setup and fabric
-#: management cross each adapter.
-IDLE = 0.1
 #: Prefixes of interface names of RDMA adapters: IPoIB, and HPE's Slingshot.
 _RDMA_INTERFACES = ("ib", "hsn")
 #: Variables that turn RDMA off, with their value (NCCL's documentation, "Environment").
@@ -315,12 +313,6 @@ def _compare_counters(
             f" {figures.percent(IDLE)} of an even part",
             evidence=lines, cause=_IDLE_CAUSE, remedy=_ADAPTERS,
         )  # fmt: skip
-
-
-def without_traffic(counted: dict[str, int], payload_bytes: float) -> list[str]:
-    """Return adapters that carried none of a shared payload, by the bytes that each sent."""
-    least = IDLE * payload_bytes / len(counted)
-    return [name for name, sent in counted.items() if sent < least]
 
 
 def find_offload(curve: SuiteCurve) -> str:

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import msgspec
 
+from fabricgauge.judge.ceiling.technologies import FLOORS, Floor
 from fabricgauge.judge.ceiling.together import add_ceilings
 from fabricgauge.judge.evidence.gathering import gather_evidence
-from fabricgauge.judge.localise.typical import typical_series
 from fabricgauge.judge.stats.series import Series, series_of
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.model.absence import Skipped
@@ -16,7 +16,6 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.evidence import NetworkEvidence, RunEvidence
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.medium import FLOORS, Floor
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.plan import PlannedLaunch
@@ -195,7 +194,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def series(self) -> tuple[Series, ...]:
         measured = series_of([launch for launch in self.launches if launch.purpose == "measure"])
-        return (*(() if self.by_collectives else typical_series(self.pairs)), *measured)
+        if self.by_collectives or not self.pairs:
+            return measured
+        from fabricgauge.judge.localise.typical import typical_series
+
+        return (*typical_series(self.pairs), *measured)
 
     @cached_property
     def again(self) -> tuple[Series, ...]:

@@ -8,10 +8,9 @@ import pytest
 from fabricgauge.judge.ceiling import ethernet, infiniband, pcie, unframed
 from fabricgauge.judge.ceiling import unframed as slingshots
 from fabricgauge.judge.ceiling.stated import known_names, stated_network
-from fabricgauge.judge.ceiling.technologies import CEILINGS, ceiling
+from fabricgauge.judge.ceiling.technologies import CEILINGS, FLOORS, ceiling
 from fabricgauge.judge.ceiling.words import OPTIONS
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.medium import FLOORS
 from fabricgauge.model.words.figures import with_unit
 
 DOCS = Path(__file__).parents[3] / "docs"

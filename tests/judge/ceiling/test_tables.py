@@ -5,10 +5,9 @@ import pytest
 from fabricgauge.judge.ceiling import ethernet, infiniband, pcie, unframed
 from fabricgauge.judge.ceiling import unframed as slingshots
 from fabricgauge.judge.ceiling.stated import known_names, stated_network
-from fabricgauge.judge.ceiling.technologies import CEILINGS, ceiling
+from fabricgauge.judge.ceiling.technologies import CEILINGS, FLOORS, ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.medium import FLOORS
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from fabricgauge.judge.localise.confirm import confirm
 from fabricgauge.judge.localise.detect import analyse_all
 from fabricgauge.judge.localise.matrices import matrices
 from fabricgauge.judge.stats.series import Series, series_of
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.pairs import PairAnalysis, PairFinding, Part, Rechecked, Suspect
-from fabricgauge.model.topology import Group, Topology
 
 PAIRS = [
     (0, 1),

@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from tests.judge.localise.fabric import matrix_of, measured
 
 from fabricgauge.judge.localise.found_groups import found_topology
-from fabricgauge.model.topology import Topology
+from fabricgauge.model.fabric import Topology
 
 
 def ports(blocks: int, size: int, closer: float = 0.9) -> NDArray[np.float64]:

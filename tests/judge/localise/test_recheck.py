@@ -10,9 +10,9 @@ from fabricgauge.check.plan.recheck import recheck_launch
 from fabricgauge.judge.localise.limits import CONTROLS, FEWEST_NODES, MOST_SUSPECTS, PARTNERS
 from fabricgauge.judge.localise.recheck import meetings, streams_alone
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Recheck, Suspect
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.topology import Group, Topology
 
 NODES = tuple(f"c{number}" for number in range(12))
 LEAVES = Topology((Group("leaf1", NODES[:4]), Group("leaf2", NODES[4:8])), "written")

@@ -15,8 +15,8 @@ from fabricgauge.judge.localise.recheck import recheck
 from fabricgauge.judge.stats.series import Point, Series, series_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.pairs import PairAnalysis, Quantity, Suspect
-from fabricgauge.model.topology import Topology
 
 PASSES_WORTH = 12
 

@@ -3,7 +3,7 @@ import pytest
 from tests.report import sample
 
 from fabricgauge.judge.stats.curves import convert_engine_curve, suite_curves
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.pattern import BUFFERED_PATTERNS
 from fabricgauge.model.suite import SuiteCurve
 

@@ -23,7 +23,6 @@ from functools import partial
 import msgspec
 
 from fabricgauge.judge.ceiling.binding import ceiling_of
-from fabricgauge.judge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES
 from fabricgauge.judge.ceiling.packet import (
     SAME_RATE,
     Packet,
@@ -149,6 +148,8 @@ def rdma_mtu(network: Network) -> CeilingStep | Skipped:
 
 
 def _roce(network: Network, medium: str, routing: tuple[Part, ...]) -> Ceiling | Skipped:
+    from fabricgauge.judge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES
+
     mtu = rdma_mtu(network)
     if isinstance(mtu, Skipped):
         return mtu

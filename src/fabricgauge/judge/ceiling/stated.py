@@ -4,8 +4,17 @@ import re
 from typing import Any, TypeVar
 
 from fabricgauge.judge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.judge.ceiling.families import FAMILY_OF, TCP, StatedFamily, offered, reconcile_rate
-from fabricgauge.judge.ceiling.words import EXPECTED, StatedFacts, known_names, parse_statement
+from fabricgauge.judge.ceiling.words import (
+    EXPECTED,
+    FAMILY_OF,
+    TCP,
+    StatedFacts,
+    StatedFamily,
+    known_names,
+    offered,
+    parse_statement,
+    reconcile_rate,
+)
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
 

@@ -1,10 +1,11 @@
 """Compute the ceiling of each technology."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Literal
 
 import msgspec
 
-from fabricgauge.judge.ceiling import binding, ethernet, infiniband, ipoib, unframed
 from fabricgauge.judge.ceiling.packet import unknown
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
@@ -13,22 +14,42 @@ from fabricgauge.model.fabric import OVER_TCP, Network
 from fabricgauge.model.measurement import UsedVerbs
 from fabricgauge.model.run import Launch
 
-CEILINGS: dict[str, Callable[[Network], Ceiling | Skipped]] = {
-    "ethernet": ethernet.ceiling,
-    "roce-v1": ethernet.roce_v1,
-    "roce-v2": ethernet.roce_v2,
-    "iwarp": ethernet.iwarp,
-    "infiniband": infiniband.ceiling,
-    "omni-path": infiniband.omni_path,
-    "ipoib": ipoib.ceiling,
-    "slingshot": unframed.slingshot,
-    "efa": unframed.efa,
-    "nvlink": unframed.nvlink,
-    "pcie": binding.pcie,
-    "cxl": unframed.cxl,
-    "simulated": unframed.simulated,
+#: By technology, the module of this folder and its function; it is loaded if a network has it.
+CEILINGS: dict[str, str] = {
+    "ethernet": "ethernet.ceiling",
+    "roce-v1": "ethernet.roce_v1",
+    "roce-v2": "ethernet.roce_v2",
+    "iwarp": "ethernet.iwarp",
+    "infiniband": "infiniband.ceiling",
+    "omni-path": "infiniband.omni_path",
+    "ipoib": "ipoib.ceiling",
+    "slingshot": "unframed.slingshot",
+    "efa": "unframed.efa",
+    "nvlink": "unframed.nvlink",
+    "pcie": "binding.pcie",
+    "cxl": "unframed.cxl",
+    "simulated": "unframed.simulated",
 }
 
+#: The path of a small message: the kernel's TCP, an adapter, or a path between memories.
+Floor = Literal["tcp", "rdma", "iwarp", "slingshot", "efa", "memory"]
+
+#: The floor of latency by technology. ``ipoib`` is TCP over InfiniBand or Omni-Path.
+FLOORS: dict[str, Floor] = {
+    "ethernet": "tcp",
+    "ipoib": "tcp",
+    "roce-v1": "rdma",
+    "roce-v2": "rdma",
+    "iwarp": "iwarp",
+    "infiniband": "rdma",
+    "omni-path": "rdma",
+    "slingshot": "slingshot",
+    "efa": "efa",
+    "nvlink": "memory",
+    "pcie": "memory",
+    "cxl": "memory",
+    "simulated": "rdma",
+}
 
 #: The RDMA MTUs that may be in force if none is stated. An adapter on an interface with an
 #: MTU of 1500 has 1024 (see ``ethernet``), a subnet manager's usual one is 2048 or 4096.
@@ -38,15 +59,23 @@ RDMA = ("roce-v1", "roce-v2", "infiniband")
 MTU_LABELS = ("MTU", "RDMA MTU")
 
 
+def _load(technology: str) -> Callable[[Network], Ceiling | Skipped]:
+    module, _, function = CEILINGS[technology].partition(".")
+    work_out: Callable[[Network], Ceiling | Skipped] = getattr(
+        import_module(f"fabricgauge.judge.ceiling.{module}"), function
+    )
+    return work_out
+
+
 def ceiling(network: Network) -> Ceiling | Skipped:
     """Return the ceiling of one network; Skipped with the reason if it cannot be worked out."""
-    work_out = CEILINGS.get(network.technology)
-    if work_out is None:
+    if network.technology not in CEILINGS:
         listed = ", ".join(sorted(CEILINGS))
         return Skipped(
             f"{network.name}: no ceiling is known for technology {network.technology!r}"
             f" (known: {listed})"
         )
+    work_out = _load(network.technology)
     best = unknown(network) or work_out(network)
     mtus = _shared_mtus(network)
     if not isinstance(best, Skipped) and len(mtus) > 1:
@@ -82,7 +111,7 @@ def _shared_mtus(network: Network) -> tuple[int, ...]:
 
 def _ceiling_of_members(network: Network, mtus: Sequence[int]) -> Ceiling | Skipped:
     """Return the ceiling of the largest MTU of all pairs; ``by_mtu`` has each."""
-    replace, work_out = msgspec.structs.replace, CEILINGS[network.technology]
+    replace, work_out = msgspec.structs.replace, _load(network.technology)
     by_mtu = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in mtus}
     largest = by_mtu[mtus[-1]]
     if isinstance(largest, Skipped):
@@ -113,7 +142,7 @@ def _ceiling_of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Cei
     of_network, used = ceiling(network), _path_mtus(network, launches)
     if isinstance(of_network, Skipped) or not used:
         return of_network
-    replace, work_out = msgspec.structs.replace, CEILINGS[network.technology]
+    replace, work_out = msgspec.structs.replace, _load(network.technology)
     by_mtu = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in used}
     largest = by_mtu[max(used)]
     if isinstance(largest, Skipped):

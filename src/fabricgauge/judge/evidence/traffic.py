@@ -30,6 +30,10 @@ from fabricgauge.model.words.port_counters import (
 
 _TROUBLE = ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped")
 
+#: An adapter is idle below this share of its even part of the payload. Connection setup and fabric
+#: management cross each adapter.
+IDLE = 0.1
+
 #: The rule ``link`` reports what a link counts when it goes away and comes back.
 LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
@@ -54,6 +58,12 @@ def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
         )
         for rank in sorted(counted)
     )
+
+
+def without_traffic(counted: Mapping[str, int], payload_bytes: float) -> list[str]:
+    """Return adapters that carried none of a shared payload, by the bytes that each sent."""
+    least = IDLE * payload_bytes / len(counted)
+    return [name for name, sent in counted.items() if sent < least]
 
 
 def _sum_node_octets(

@@ -36,6 +36,7 @@ from fabricgauge.judge.localise.slowness import F64, Slowness, slowness
 from fabricgauge.judge.localise.unsteady import changing, jitter, ranking, scattering
 from fabricgauge.judge.localise.ways import classify_pairs, find_singles, residual
 from fabricgauge.judge.stats.series import series_of
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.pairs import (
     FabricResult,
     PairAnalysis,
@@ -45,7 +46,6 @@ from fabricgauge.model.pairs import (
     Suspect,
 )
 from fabricgauge.model.run import Launch
-from fabricgauge.model.topology import Topology
 
 _NOWHERE = Topology()
 

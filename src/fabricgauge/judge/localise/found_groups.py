@@ -19,8 +19,8 @@ from fabricgauge.judge.localise.slowness import (
     slowness,
     spans,
 )
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.pairs import PairMatrix, Spectrum
-from fabricgauge.model.topology import Group, Topology
 
 
 def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:

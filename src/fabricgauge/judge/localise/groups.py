@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.noise import Excess, Noise
 from fabricgauge.judge.localise.slowness import F32, F64, Slowness, quantiles, sampled_rows
-from fabricgauge.model.topology import Group, Topology
+from fabricgauge.model.fabric import Group, Topology
 
 GroupedBy = Literal["topology", "data", "none"]
 
@@ -87,12 +87,15 @@ def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
             continue
         strip = slow.block(rows)
         for size in np.unique(sizes[sizes > 0]):
-            alike = np.flatnonzero(sizes == size)
-            columns = np.stack([members[group_nodes] for group_nodes in alike])
-            block = strip[:, columns].transpose(1, 0, 2).reshape(alike.size, -1)
+            same_size = np.flatnonzero(sizes == size)
+            columns = np.stack([members[group_nodes] for group_nodes in same_size])
+            block = strip[:, columns].transpose(1, 0, 2).reshape(same_size.size, -1)
             middle, fast = quantiles(block, (0.5, limits.FAST_SHARE))[0]
             is_small = rows.size * size < limits.OWN_MEDIAN
-            table[0, group, alike], table[1, group, alike] = middle, fast if is_small else middle
+            table[0, group, same_size], table[1, group, same_size] = (
+                middle,
+                fast if is_small else middle,
+            )
     return table[0], table[1]
 
 

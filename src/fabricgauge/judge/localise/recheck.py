@@ -15,6 +15,7 @@ import numpy as np
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.pairs import (
     WAYS,
     Claim,
@@ -28,7 +29,6 @@ from fabricgauge.model.pairs import (
     Suspect,
     nodes_of,
 )
-from fabricgauge.model.topology import Topology
 
 _Size = tuple[Quantity, int]
 _Meetings = dict[Ends, dict[_Size, None]]

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from fabricgauge.judge import bus
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
@@ -50,8 +49,11 @@ class _Excess(NamedTuple):
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdict | Skipped:
     ceiling = subject.ceiling
-    if (collective := bus.above(subject)) is not None:
-        return collective
+    if subject.by_suite:
+        from fabricgauge.judge import bus
+
+        if (collective := bus.above(subject)) is not None:
+            return collective
     if isinstance(ceiling, Skipped):
         return ceiling
     excesses = _excesses(subject, ceiling)

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge import causes, foreign, host, staging
-from fabricgauge.judge.bus import judge_bus_rates
-from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
+from fabricgauge.judge import causes, foreign, host
 from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
@@ -121,7 +119,12 @@ _STATE_RDMA = 'state the RDMA technology, e.g. --network "100GbE roce", "10GbE i
 
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdicts:
-    collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
+    collectives: list[Verdict] = []
+    if subject.by_suite:
+        from fabricgauge.judge.bus import judge_bus_rates
+        from fabricgauge.judge.gpu_pairs import judge_gpu_pairs
+
+        collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):
         unstated = subject.imported and not subject.claimed
         remedy = _STATE if unstated else ""
@@ -280,7 +283,10 @@ def _evidence(stream: Stream) -> Iterator[str]:
         f" {figures.rate(stream.best.bandwidth.high)}; launches: {sentences.listed(shares)} of the"
         " ceiling"
     )
-    yield from staging.evidence(stream)
+    if any(case.memory for case in stream.measurements):
+        from fabricgauge.judge.staging import evidence
+
+        yield from evidence(stream)
     if stream.ceiling is not stream.subject.ceiling:
         step = stream.ceiling.steps[-1]
         origin = " (acknowledgements per segment counted in the cases)"

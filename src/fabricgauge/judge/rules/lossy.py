@@ -6,7 +6,6 @@ from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
 from fabricgauge.judge.interface import Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, OVERFLOW, kept_rate, spares_full_segments
-from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.rules import errors
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import LostSegments
@@ -84,6 +83,8 @@ def again(subject: Subject) -> Recheck | None:
     nodes = sorted(shares, key=lambda node: (shares[node], node))
     if shares[nodes[-1]] < SUSPECT * subject.limit("lossy.share"):
         return None
+    from fabricgauge.judge.localise.recheck import streams_alone
+
     suspect_pairs = [
         (suspect, partner)
         for suspect in (nodes[-1], nodes[0])

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.judge import foreign, nccl
+from fabricgauge.judge import foreign
 from fabricgauge.judge.ceiling.together import STRIPED, sum_by_network
+from fabricgauge.judge.evidence.traffic import without_traffic
 from fabricgauge.judge.interface import judge_networks, worst
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
@@ -79,7 +80,11 @@ def judge(subject: Subject) -> Verdict | Skipped:
         return _judge_logs(subject)
     if subject.run.fabric.simulated:
         return Skipped("simulated: no network carried anything, so there is no path to prove")
-    findings = (*_findings(subject), *nccl.judge_paths(subject), *nccl.judge_counters(subject))
+    findings = _findings(subject)
+    if subject.by_suite:
+        from fabricgauge.judge.nccl import judge_counters, judge_paths
+
+        findings = (*findings, *judge_paths(subject), *judge_counters(subject))
     outcome = worst((finding.outcome for finding in findings), empty=Outcome.INCONCLUSIVE)
     decisive = [finding for finding in findings if finding.outcome is outcome]
     shares = [finding.figure for finding in findings if finding.figure is not None]
@@ -141,7 +146,9 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
                 cause="the log is from another network than the stated one",
                 remedy='state the network of the log, e.g. --network "100GbE roce" or edr',
             )
-    if verdicts := list(nccl.judge_paths(subject)):
+    from fabricgauge.judge.nccl import judge_paths
+
+    if verdicts := list(judge_paths(subject)):
         return min(verdicts, key=lambda verdict: verdict.outcome.rank)
     return Skipped("unknown: the logs have no interface counters, so only the figures count")
 
@@ -272,7 +279,7 @@ def _pinned(
     sentence = f"{figures.percent(share)} of the bytes crossed {network.name}"
     if other_bytes >= node.payload_bytes:
         sentence = f"{sentence}; other traffic on {node.node} sent more than the payload"
-    if idle := nccl.without_traffic(carried, node.payload_bytes):
+    if idle := without_traffic(carried, node.payload_bytes):
         sentence = f"{sentence}, but almost none crossed {sentences.listed(idle)} of {node.node}"
         return Verdict(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
     return Verdict(Outcome.PASS, sentence, _crossed(share))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fabricgauge.judge import closing_round, foreign
+from fabricgauge.judge import foreign
 from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge.host import LEAST_REST, signs
 from fabricgauge.judge.interface import Context, Verdicts, judge_networks
@@ -87,9 +87,14 @@ class _Finding(NamedTuple):
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdicts:
     network = _judge_figures(subject)
-    if fallen := list(closing_round.falls(subject)):
-        return fallen if isinstance(network, Skipped) else [network, *fallen]
-    return network
+    if not subject.pairs:
+        return network
+    from fabricgauge.judge.closing_round import falls
+
+    fallen = list(falls(subject))
+    if not fallen:
+        return network
+    return fallen if isinstance(network, Skipped) else [network, *fallen]
 
 
 def _judge_figures(subject: Subject) -> Verdict | Skipped:

@@ -16,8 +16,7 @@ from fabricgauge.judge.stats.series import (
     series_of,
     time_estimate,
 )
-from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.estimate import Curve, CurvePoint, Estimate
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pattern import (
     COLLECTIVE_PATTERNS,
