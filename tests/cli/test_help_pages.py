@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fabricgauge.cli.help_pages import help_text
+from fabricgauge.cli.overview import help_text
 from fabricgauge.cli.verbs import cli
 
 WORDS = (("check",), ("lab", "up"), ("import",), ("engine", "build"))

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from fabricgauge.cli import help_pages
+from fabricgauge.cli import overview
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.verbs import cli
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
-HELP_PAGES = Path(help_pages.PAGES)
+HELP_PAGES = Path(overview.PAGES)
 MARK = "<!-- What follows is written by scripts/write-cli-reference. -->\n"
-WIDTH = help_pages.COLUMNS - 2
+WIDTH = overview.COLUMNS - 2
 
 #: Names of an option as help shows them, and its text.
 Record = tuple[str, str]
@@ -41,7 +41,7 @@ def _root() -> click.Context:
     return click.Context(
         cli,
         info_name="fabricgauge",
-        terminal_width=help_pages.COLUMNS,
+        terminal_width=overview.COLUMNS,
         help_option_names=HELP_OPTIONS["help_option_names"],
     )
 
@@ -61,7 +61,7 @@ def _verbs(context: click.Context) -> Iterator[click.Context]:
             verb = command.get_command(context, name)
             assert verb is not None, name
             yield click.Context(
-                verb, info_name=name, parent=context, terminal_width=help_pages.COLUMNS
+                verb, info_name=name, parent=context, terminal_width=overview.COLUMNS
             )
 
 
@@ -101,7 +101,7 @@ def _longest_name(record: Record) -> str:
 
 
 def _list_text(records: Mapping[str, Record]) -> str:
-    formatter = click.HelpFormatter(width=help_pages.COLUMNS)
+    formatter = click.HelpFormatter(width=overview.COLUMNS)
     formatter.indent()
     formatter.write_dl([records[name] for name in sorted(records)])
     return formatter.getvalue().rstrip()

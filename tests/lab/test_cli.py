@@ -6,8 +6,8 @@ from click.testing import CliRunner
 from fabricgauge.cli.lab import lab, parse_network
 from fabricgauge.cli.lab_text import parse_fault
 from fabricgauge.lab import up as up_module
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
+from fabricgauge.lab.state import LabFault
 from fabricgauge.model.errors import UsageError
 
 

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from fabricgauge.lab import faults, holder
-from fabricgauge.lab.fault_kinds import LabFault
-from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
+from fabricgauge.lab.state import LabFault, LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import UsageError
 
 HOLDER = NodeHolder(1, 1, 1)

@@ -9,11 +9,10 @@ from contextlib import ExitStack
 import pytest
 from tests.lab.conftest import MakeLab, on, stream_bytes_per_s
 
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import NetworkSpec
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.state import LabFault, LabState
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from tests.lab.conftest import MakeLab, marked, on
 
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.spec import NetworkSpec
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.state import LabFault, LabState
 
 pytestmark = pytest.mark.lab
 

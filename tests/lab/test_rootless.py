@@ -20,7 +20,7 @@ USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "en
 SCRIPT = """
 import subprocess, sys
 from fabricgauge.lab.up import down
-from fabricgauge.lab.fault_kinds import LabFault
+from fabricgauge.lab.state import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec

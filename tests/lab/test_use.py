@@ -12,11 +12,9 @@ from tests.lab.test_place import lab_file, runtime
 
 from fabricgauge.cli.lab import lab as command
 from fabricgauge.lab import state
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import inject
-from fabricgauge.lab.host_access import entry
-from fabricgauge.lab.state import LabState
-from fabricgauge.lab.use import describe_use, hold_lab, lab_in_use, process_using
+from fabricgauge.lab.host_access import describe_use, entry, hold_lab, lab_in_use, process_using
+from fabricgauge.lab.state import LabFault, LabState
 from fabricgauge.model.errors import LabError, UsageError
 
 __all__ = ["runtime"]

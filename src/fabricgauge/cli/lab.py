@@ -135,8 +135,8 @@ def _show_status(name: str | None, as_json: bool) -> None:
 )  # fmt: skip
 def down(lab_names: tuple[str, ...], name: str | None, all_labs: bool) -> None:
     """Remove the lab NAME or `lab`, complete or broken, with all its processes."""
+    from fabricgauge.lab.host_access import describe_use
     from fabricgauge.lab.up import down as remove
-    from fabricgauge.lab.use import describe_use
 
     if all_labs and (lab_names or name):
         raise UsageError("lab down: name labs, or --all")

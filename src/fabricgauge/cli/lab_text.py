@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricgauge.lab.fault_kinds import KINDS, LabFault
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.fault_kinds import KINDS
+from fabricgauge.lab.state import LabFault, LabState
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.settings import rate_bit_s

@@ -7,8 +7,7 @@ import sys
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fabricgauge.cli.help_pages import help_text
-from fabricgauge.cli.overview import overview
+from fabricgauge.cli.overview import help_text, overview
 
 if TYPE_CHECKING:
     from fabricgauge.model.answer import Form

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.spec import address
-from fabricgauge.lab.state import LabNetwork, LabNode, LabState
+from fabricgauge.lab.state import LabFault, LabNetwork, LabNode, LabState
 
 
 def switch_links(state: LabState) -> list[str]:

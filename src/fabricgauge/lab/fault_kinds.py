@@ -1,24 +1,6 @@
-"""The faults that a lab can have: one row for each kind of fault, one value for each fault."""
+"""The kinds of faults that a lab can have, one row each."""
 
 import msgspec
-
-
-class LabFault(msgspec.Struct, frozen=True):
-    """One fault of a node's link in ``network``, or of the node itself.
-
-    ``amount`` is in the kind's unit: bit/s, bytes, a share from 0 to 1, frames per second. Kinds of
-    addresses and names have a ``text`` instead.
-    """
-
-    kind: str
-    node: str
-    network: str = ""
-    amount: float = 0.0
-    text: str = ""
-
-    @property
-    def where(self) -> str:
-        return f"{self.node} in {self.network}" if self.network else self.node
 
 
 class FaultKind(msgspec.Struct, frozen=True):

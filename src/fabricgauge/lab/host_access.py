@@ -1,11 +1,23 @@
-"""Give other stages access to a lab's nodes, and its networks as declared."""
+"""Give other stages access to a lab: its nodes, its declared networks, and one user at a time.
 
+Two programs that measure would share the links unnoticed.
+"""
+
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.holder import foreign_members, parent_of
+from fabricgauge.lab.spec import HEAD
+from fabricgauge.lab.state import LabState, Marks, lab_directory, load, load_complete
+from fabricgauge.model.errors import LabError, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
 from fabricgauge.model.host_access import Host, HostAccess
+
+#: File that the measuring program locks; it holds its process id.
+USE = "use"
 
 
 def access(state: LabState) -> HostAccess:
@@ -41,3 +53,81 @@ def enter(state: LabState, node: str, argv: tuple[str, ...]) -> None:
     """Replace this process by ``argv`` on a node; terminal, input and exit status are its own."""
     prefix = entry(state, node)
     os.execv(prefix[0], [*prefix, *argv])  # noqa: S606 -- an argv list, on purpose
+
+
+@contextmanager
+def lab_in_use(name: str) -> Iterator[None]:
+    """Keep other programs from measuring a lab. The kernel ends the lock with the process.
+
+    Raises:
+        LabError: no such lab, or it is incomplete.
+        UsageError: another program measures the lab.
+    """
+    load_complete(name)
+    with hold_lab(name):
+        yield
+
+
+@contextmanager
+def hold_lab(name: str) -> Iterator[None]:
+    """Lock a lab that this process measures or brings up.
+
+    Raises:
+        UsageError: another program has locked it.
+    """
+    file = os.open(lab_directory(name) / USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            user = process_using(name)
+            raise UsageError(
+                f"process {user} measures lab {name!r} now; wait until it ends, or choose another"
+                " lab"
+            ) from None
+        os.ftruncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(file)
+
+
+def describe_use(name: str) -> str:
+    """Return who uses a lab: who measures it or comes up with it, or runs on a node; else empty."""
+    if process := process_using(name):
+        return f"process {process} measures it or brings it up"
+    try:
+        state = load(name)
+    except LabError:
+        return ""
+    users = find_users(state)
+    return f"process {min(users)} runs in it" if users else ""
+
+
+def find_users(state: LabState) -> frozenset[int]:
+    """Return the processes inside a lab that are neither its holders nor its daemons."""
+    own = {process.pid for process in (*(d.process for d in state.slurm), *state.senders)}
+    marks = Marks(state.token, state.boot_id, state.net_inodes)
+    # slurmctld has a child that runs scripts; the children of slurmd are jobs.
+    helpers = {daemon.process.pid for daemon in state.slurm if daemon.node == HEAD}
+    return frozenset(
+        pid
+        for pid in foreign_members(marks, Path(state.directory))
+        if pid not in own and parent_of(pid) not in helpers
+    )
+
+
+def process_using(name: str) -> str:
+    """Return the id of the process that measures a lab, empty if none does."""
+    path = lab_directory(name) / USE
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return path.read_text(errors="replace") or "unknown"
+    finally:
+        os.close(file)
+    return ""

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.model.errors import LabError, UsageError
 
 _FILE = "lab.json"
@@ -66,6 +65,24 @@ class LabNetwork(msgspec.Struct, frozen=True):
 
 
 _T = TypeVar("_T", LabNode, LabNetwork)
+
+
+class LabFault(msgspec.Struct, frozen=True):
+    """One fault of a node's link in ``network``, or of the node itself.
+
+    ``amount`` is in the kind's unit: bit/s, bytes, a share from 0 to 1, frames per second. Kinds of
+    addresses and names have a ``text`` instead.
+    """
+
+    kind: str
+    node: str
+    network: str = ""
+    amount: float = 0.0
+    text: str = ""
+
+    @property
+    def where(self) -> str:
+        return f"{self.node} in {self.network}" if self.network else self.node
 
 
 class LabState(msgspec.Struct, frozen=True):

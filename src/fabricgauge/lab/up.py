@@ -15,6 +15,7 @@ import msgspec
 from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
+from fabricgauge.lab.host_access import hold_lab
 from fabricgauge.lab.spec import HEAD, LabSpec, check_spec, subnet
 from fabricgauge.lab.state import (
     LabNetwork,
@@ -26,7 +27,6 @@ from fabricgauge.lab.state import (
     save,
 )
 from fabricgauge.lab.tools import Notify, silent
-from fabricgauge.lab.use import hold_lab
 from fabricgauge.model.errors import LabError
 from fabricgauge.model.features import load_role
 from fabricgauge.store.files.removing import remove_folder
