@@ -2,8 +2,7 @@
 
 import pytest
 
-from fabricgauge.nodes.connect.rounds import PORTS
-from fabricgauge.nodes.connectivity import FIRST_PORT, PORT_COUNT, mpi_ports
+from fabricgauge.nodes.connectivity import FIRST_PORT, PORT_COUNT, PORTS, mpi_ports
 
 
 @pytest.mark.parametrize(

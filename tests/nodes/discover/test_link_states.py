@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.state import LabFault, LabState
 from fabricgauge.lab.up import down, up
 from fabricgauge.nodes.discover.interface import discover, find_network_changes
 

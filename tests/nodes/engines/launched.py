@@ -22,7 +22,7 @@ from fabricgauge.nodes import process
 from fabricgauge.nodes.engines.build import build
 from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi
 from fabricgauge.nodes.launch.launch import case_lines
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 
 #: The embedded MPI's, and Debian's packages libopenmpi-dev and libmpich-dev.
 MPIS = {

@@ -18,7 +18,7 @@ from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.nodes import process
 from fabricgauge.nodes.engines.sources import source_folder
 from fabricgauge.nodes.launch.launch import case_lines
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 
 pytestmark = pytest.mark.engine
 

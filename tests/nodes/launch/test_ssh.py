@@ -20,7 +20,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.nodes.discover.interface import discover
 from fabricgauge.nodes.launch.launch import Running
 from fabricgauge.nodes.launch.launchers import ssh
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import run
 
 pytestmark = [

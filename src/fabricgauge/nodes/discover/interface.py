@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,12 +26,9 @@ from fabricgauge.nodes.discover.parse_probe import parse_probe
 from fabricgauge.nodes.discover.ports import add_host_links, add_wires, join_port_networks
 from fabricgauge.nodes.discover.probe import SURVEY, NodeAnswer, ask_nodes
 from fabricgauge.nodes.discover.subnets import join_networks
-from fabricgauge.nodes.discover.survey.understand import (
-    ANSWER,
-    Parse,
-    build_inventory,
-    explain_unasked,
-)
+
+if TYPE_CHECKING:
+    from fabricgauge.nodes.discover.survey.understand import Parse
 
 #: A node that answers at all answers in well under a second; ssh's own limit is 5 s.
 TIMEOUT_S = 20.0
@@ -117,7 +115,7 @@ Keep = Callable[[str, str, str], None]
 
 
 def survey(
-    access: HostAccess, *, timeout_s: float, keep: Keep, parse: Parse, partial: bool = False
+    access: HostAccess, *, timeout_s: float, keep: Keep, parse: "Parse", partial: bool = False
 ) -> tuple[Inventory, ...]:
     """Ask every node of ``access`` for a survey; return one inventory for each, in order.
 
@@ -143,7 +141,9 @@ def survey(
     return tuple(inventories[name] for name in access.nodes)
 
 
-def _parse_inventory(answer: NodeAnswer, parse: Parse) -> Inventory:
+def _parse_inventory(answer: NodeAnswer, parse: "Parse") -> Inventory:
+    from fabricgauge.nodes.discover.survey.understand import ANSWER, build_inventory
+
     return build_inventory(answer.node, {ANSWER: answer.raw}, answer.trouble, parse)
 
 
@@ -155,17 +155,20 @@ def build_surveyed_fabric(
     Raises:
         UsageError: a declared subnet is not valid.
     """
+    from fabricgauge.nodes.discover.survey.understand import explain_unasked
+
     parsed = [
-        _get_node(inventory)
+        _get_node(inventory, unasked)
         for inventory in inventories
-        if inventory.printed_interfaces or inventory.node != explain_unasked(inventory.name)
+        if inventory.node != (unasked := explain_unasked(inventory.name))
+        or inventory.printed_interfaces
     ]
     return _build_fabric(parsed, declared, virtual)
 
 
-def _get_node(inventory: Inventory) -> Node | Unreached:
+def _get_node(inventory: Inventory, unasked: Skipped) -> Node | Unreached:
     """Return the node with the adapters and ports of all sources together."""
-    if inventory.printed_interfaces and inventory.node == explain_unasked(inventory.name):
+    if inventory.printed_interfaces and inventory.node == unasked:
         return inventory.printed_node
     if isinstance(inventory.node, Skipped):
         return Unreached(inventory.name, inventory.node.reason)

@@ -21,7 +21,6 @@ from fabricgauge.nodes.discover.iproute import (
     parse_shapers_json,
     parse_shapers_text,
 )
-from fabricgauge.nodes.discover.printouts.infiniband import parse_ibv_devinfo
 from fabricgauge.nodes.discover.printouts.lines import parse_pairs
 from fabricgauge.nodes.discover.printouts.verbs import LINKS, RATE
 from fabricgauge.nodes.discover.sections import AnswerSection, split_answer
@@ -53,12 +52,12 @@ def build_node(node: str, sections: Sections) -> Node:
     )
     texts = {name: section.text for name, section in sections.items()}
     rdma = parse_rdma(texts)
-    verbs = parse_ibv_devinfo(texts.get("ibv_devinfo", ""))
-    ports = [
-        (source, port)
-        for source, parts in (("/sys", rdma), ("ibv_devinfo", verbs))
-        for port in parts.rdma_ports
-    ]
+    ports = [("/sys", port) for port in rdma.rdma_ports]
+    if "ibv_devinfo" in texts:
+        from fabricgauge.nodes.discover.printouts.infiniband import parse_ibv_devinfo
+
+        verbs = parse_ibv_devinfo(texts["ibv_devinfo"])
+        ports += [("ibv_devinfo", port) for port in verbs.rdma_ports]
     functions = (*parse_net(texts).adapters, *rdma.adapters)
     return Node(
         name=node,

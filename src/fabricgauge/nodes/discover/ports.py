@@ -9,7 +9,7 @@ subnets. Sources: InfiniBand Architecture Specification Volume 1 Release 1.4, 4.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,7 +17,6 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
 from fabricgauge.model.fabric import Member, Network, Node
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import PortClass
 from fabricgauge.model.words.figures import link_rate
 from fabricgauge.model.words.networks import rail_of
 from fabricgauge.nodes.discover.port_ends import (
@@ -26,6 +25,9 @@ from fabricgauge.nodes.discover.port_ends import (
     list_port_endpoints,
     name_link,
 )
+
+if TYPE_CHECKING:
+    from fabricgauge.model.likeness import PortClass
 
 
 def join_port_networks(
@@ -170,7 +172,7 @@ def _make_link_network(endpoint: PortEndpoint, **fields: Any) -> Network:
 
 def classify_ports(
     inventories: Sequence[Inventory], joined: Collection[tuple[str, str]] = ()
-) -> tuple[PortClass, ...]:
+) -> "tuple[PortClass, ...]":
     """Return classes of like active RDMA ports, each with a network that stands for their link.
 
     Like ports need not be joined. Ports in ``joined``, by node and name, are joined, and left out.
@@ -189,8 +191,10 @@ def classify_ports(
     return tuple(_make_class(name, *classes[name]) for name in sorted(classes))
 
 
-def _make_class(name: str, first: PortEndpoint, members: Sequence[Member]) -> PortClass:
+def _make_class(name: str, first: PortEndpoint, members: Sequence[Member]) -> "PortClass":
     """Return a class; an interface's MTU stays with the members: RDMA's is then smaller."""
+    from fabricgauge.model.likeness import PortClass
+
     origin = "the ports report it" if isinstance(first.rate_bit_s, float) else "not known"
     network_members = tuple(members) if first.mtu[1] else ()
     network = _make_link_network(first, name=name, rate_origin=origin, members=network_members)

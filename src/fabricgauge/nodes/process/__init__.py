@@ -5,9 +5,7 @@ A launch also carries an environment marker, so that a descendant which left the
 or outlived this program, can be found.
 """
 
-from fabricgauge.nodes.process.children import ChildGroup
-from fabricgauge.nodes.process.foreground import run_in_foreground
-from fabricgauge.nodes.process.marks import MARKER, end_marked
+from fabricgauge.nodes.process.children import MARKER, ChildGroup, end_marked, run_in_foreground
 from fabricgauge.nodes.process.run import Completed, run
 from fabricgauge.nodes.process.stream import ProgramStream
 

@@ -10,7 +10,7 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import Host, HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.nodes.launch.launchers import local, slurm, ssh
-from fabricgauge.nodes.launch.mpi_impls.table import MPI_IMPLS, command
+from fabricgauge.nodes.launch.mpi_impls import MPI_IMPLS, command, mpi_impl_of
 
 MPIS = {
     "mpich": Mpi("mpich", "5.0.2", Path("/m/bin/mpicxx"), Path("/m/bin/mpiexec")),
@@ -128,7 +128,7 @@ def words(text: str, mpi: Mpi, launch: str) -> tuple[str, ...]:
     """
     outside = text.replace("]", "[").split("[")
     split = [part.split() if number % 2 == 0 else [part] for number, part in enumerate(outside)]
-    mpi_impl = MPI_IMPLS[mpi.kind]
+    mpi_impl = mpi_impl_of(mpi)
     unset = [word for k in mpi_impl.conflicting_variables for word in ("-u", k) if launch != "free"]
     engine = (
         "env",

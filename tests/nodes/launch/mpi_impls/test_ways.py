@@ -8,7 +8,12 @@ from tests.nodes.launch.mpi_impls.test_mpi_impls import MPIS, REACHES, built
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.nodes.launch.mpi_impls.table import MOST_VERBOSE_RANKS, MPI_IMPLS, command
+from fabricgauge.nodes.launch.mpi_impls import (
+    MOST_VERBOSE_RANKS,
+    MPI_IMPLS,
+    command,
+    find_mpi_impl,
+)
 
 #: UCX 1.13.1 (Debian 12) and 1.20.1 (of MPICH 5.0.2), Open MPI 4.1.4, Intel MPI 2021.18.
 UCX_13 = (
@@ -59,11 +64,15 @@ INTEL_VERSION = "[0] MPI startup(): libfabric version: 2.4.0-impi"
 def test_the_way_is_what_was_used_not_what_was_tried(
     kind: str, line: str, ways: tuple[str, ...]
 ) -> None:
-    assert MPI_IMPLS[kind].parse_transports(line) == ways
+    mpi_impl = find_mpi_impl(kind)
+    assert mpi_impl is not None
+    assert mpi_impl.parse_transports(line) == ways
 
 
 def test_long_lines_cost_little() -> None:
-    for mpi_impl in MPI_IMPLS.values():
+    for kind in MPI_IMPLS:
+        mpi_impl = find_mpi_impl(kind)
+        assert mpi_impl is not None
         assert mpi_impl.parse_transports(" UCX  INFO ep_cfg[0]: tag(" * 200_000) == ()
 
 

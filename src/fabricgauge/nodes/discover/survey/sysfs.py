@@ -6,19 +6,22 @@ drivers/infiniband/core/sysfs.c (state, phys_state, rate, gid_attrs),
 Documentation/ABI/stable/sysfs-class-infiniband, drivers/infiniband/sw (rxe, siw),
 drivers/infiniband/hw/cxgb4 and include/rdma/ib_verbs.h (node types). PCI classes: PCI Code and ID
 Assignment 1.16.
+
+Priorities: NVIDIA's mlx5 driver outside of the kernel (tc/PORT/traffic_class: ``Global
+tclass=106``, empty if unset, with rules for addresses below if there are any); Linux 6.12,
+drivers/infiniband/core/cma_configfs.c (default_roce_tos); iproute2 6.1, dcb-pfc(8) and dcb-app(8).
 """
 
 import re
 from collections.abc import Mapping
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.adapter import LANE_BIT_S
+from fabricgauge.model.adapter import LANE_BIT_S, UNSET, Priorities
 from fabricgauge.model.inventory import Adapter, Gid, Gpu, PcieLink, RdmaPort
-from fabricgauge.nodes.discover.printouts import pci, verbs
+from fabricgauge.nodes.discover.printouts import figures, pci, verbs
 from fabricgauge.nodes.discover.printouts.lines import parse_pairs
 from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter
 from fabricgauge.nodes.discover.printouts.pci import DRIVERS, choose_kind
-from fabricgauge.nodes.discover.printouts.priorities import parse_priorities
 from fabricgauge.nodes.discover.sections import list_values
 
 _SYS = "/sys"
@@ -257,3 +260,28 @@ def is_gpu(vendor: str, pci_class: str) -> bool:
     if pci_class.startswith(("0302", "12")):
         return True
     return pci_class.startswith("03") and vendor in GPU_VENDORS
+
+
+_PFC = re.compile(r"([0-7]):(on|off)")
+_MAPPED = re.compile(r"([0-9]|[1-5][0-9]|6[0-3]):([0-7])")
+
+
+def parse_priorities(values: Mapping[str, str], port: str) -> Priorities:
+    """Read the ``values`` of a port's section; text that is not understood is unknown."""
+    word = values.get("traffic_class", "")
+    traffic_class = figures.parse_whole(
+        word.removeprefix("Global tclass="), f"traffic class of {port}", 255
+    )
+    pfc_words = values.get("prio-pfc", "").split()
+    states = [match for match in map(_PFC.fullmatch, pfc_words) if match]
+    mapped = map(_MAPPED.fullmatch, values.get("dscp-prio", "").split())
+    return Priorities(
+        traffic_class=UNSET if word == UNSET else traffic_class,
+        cm_tos=figures.parse_whole(
+            values.get("default_roce_tos", ""), f"default TOS of {port}", 255
+        ),
+        pfc=tuple(int(state[1]) for state in states if state[2] == "on")
+        if states and len(states) == len(pfc_words)
+        else Skipped(f"dcb does not give the priorities with PFC of {port}"),
+        mapped=tuple((int(match[1]), int(match[2])) for match in mapped if match),
+    )

@@ -9,7 +9,7 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.nodes.launch.mpi_impls.interface import MpiImplementation
+from fabricgauge.nodes.launch.mpi_impls import MpiImplementation
 
 Starting = Callable[
     [MpiImplementation, Mpi, PlannedLaunch, HostAccess, tuple[str, ...]], LaunchCommand

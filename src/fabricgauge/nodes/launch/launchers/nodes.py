@@ -11,7 +11,6 @@ from ClusterShell.RangeSet import RangeSet, RangeSetException
 
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.nodes.launch.launchers.groups import resolver
 from fabricgauge.store.files.reading import read_bytes
 
 #: Exceptions of ClusterShell 1.9 for a bad node set or a broken group configuration.
@@ -177,7 +176,11 @@ def _parse(text: str, option: str) -> NodeSet:
         )
     try:
         _limit_count(text, option)
-        return NodeSet(text, resolver=resolver() if "@" in text else RESOLVER_NOGROUP)
+        if "@" not in text:
+            return NodeSet(text, resolver=RESOLVER_NOGROUP)
+        from fabricgauge.nodes.launch.launchers.groups import resolver
+
+        return NodeSet(text, resolver=resolver())
     except GroupResolverSourceError as error:
         raise UsageError(
             f"{option} {text!r:.300}: no source of groups is named {str(error)!r}; ClusterShell's"

@@ -10,7 +10,7 @@ from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.nodes.launch.launchers import slurm
 from fabricgauge.nodes.launch.launchers.interface import Launcher
-from fabricgauge.nodes.launch.mpi_impls.interface import (
+from fabricgauge.nodes.launch.mpi_impls import (
     MpiImplementation,
     has_own_cores,
     lets_slurm_place,

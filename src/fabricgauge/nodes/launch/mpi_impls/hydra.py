@@ -8,7 +8,7 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.nodes.launch.mpi_impls.interface import lets_slurm_place, ranks_per_node
+from fabricgauge.nodes.launch.mpi_impls import lets_slurm_place, ranks_per_node
 
 
 def hydra(

@@ -12,14 +12,14 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
-from fabricgauge.nodes.launch.mpi_impls import native
-from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
-from fabricgauge.nodes.launch.mpi_impls.interface import (
+from fabricgauge.nodes.launch.mpi_impls import (
     MpiImplementation,
     has_own_cores,
     is_pinned,
+    native,
     ranks_per_node,
 )
+from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
 
 
 def command(

@@ -8,14 +8,14 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
-from fabricgauge.nodes.launch.mpi_impls import native
-from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
-from fabricgauge.nodes.launch.mpi_impls.interface import (
+from fabricgauge.nodes.launch.mpi_impls import (
     MpiImplementation,
     has_own_cores,
     hosts,
     is_pinned,
+    native,
 )
+from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
 
 #: Only TCP, with any netmod of the library. UCX leaves bridges out by default
 #: (uct_tcp_query_devices in tcp_iface.c, UCX 1.20), but a host of virtual machines has its address

@@ -12,13 +12,13 @@ from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
-from fabricgauge.nodes.launch.mpi_impls import native
-from fabricgauge.nodes.launch.mpi_impls.interface import (
+from fabricgauge.nodes.launch.mpi_impls import (
     MpiImplementation,
     has_own_cores,
     hosts,
     is_pinned,
     lets_slurm_place,
+    native,
     ranks_per_node,
 )
 from fabricgauge.nodes.process import MARKER

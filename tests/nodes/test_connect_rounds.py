@@ -9,11 +9,11 @@ from threading import Thread
 import pytest
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.nodes.connect import rounds
-from fabricgauge.nodes.connect.rounds import MOST_TOGETHER, PORTS, _groups, connect, program_words
+from fabricgauge.model.preflight import Connectivity
+from fabricgauge.nodes import connectivity as rounds
+from fabricgauge.nodes.connectivity import MOST_TOGETHER, PORTS, _groups, connect, program_words
 from fabricgauge.nodes.engines.connect_program import connect_program
 
 

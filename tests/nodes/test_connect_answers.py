@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.nodes.connect.answers import parse_answer
+from fabricgauge.nodes.connectivity import parse_answer
 
 NAMES = {1: "c1", 2: "c2", 3: "c3"}
 BEGIN = {"format": "fabricgauge-connect", "version": "1.0", "node": 1}
@@ -58,7 +58,7 @@ def test_an_answer_that_is_none_or_breaks_off_is_refused(text: str) -> None:
 
 
 def test_a_round_that_others_played_is_read_as_our_own() -> None:
-    from fabricgauge.nodes.connect.rounds import gather_round
+    from fabricgauge.nodes.connectivity import gather_round
 
     said = {"c1": "", "c2": ""}
     of = gather_round("net1", {1: "c1", 2: "c2"}, said)
