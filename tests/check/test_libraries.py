@@ -79,7 +79,10 @@ def test_what_ucx_says_of_gpu_memory_is_written_down(tmp_path) -> None:  # type:
     name = "published-1.12--osu-cuda-staged.out"
     table = Path(__file__).parents[1] / "fixtures" / "ucx_protocols" / name
     (folder / "stderr.txt").write_text(table.read_text())
-    note_transports(directory, msgspec.structs.replace(run, environment=about.environment))
+    on_gpu = msgspec.structs.replace(run.plan, memory="cuda")
+    note_transports(
+        directory, msgspec.structs.replace(run, plan=on_gpu, environment=about.environment)
+    )
     told = load(directory).carried_by(run.launches[0].network or "")
     assert told.startswith(
         "cuda/GPU0 from 811556 B staged through host memory (rendezvous pipeline"

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fabricgauge.check.carried import engine_on_nodes
-from fabricgauge.check.connectivity import try_connections
 from fabricgauge.check.groups import Culprits, joint_ranks
 from fabricgauge.check.networks import (
     choose_targets,
@@ -23,9 +23,14 @@ from fabricgauge.check.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.check.plan.profiles import Profile
 from fabricgauge.check.programs import Suite, engine_for, program_names, suite_for
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.check.target import Target, describe_run, discover_nodes, locate_target
+from fabricgauge.check.target import (
+    Target,
+    describe_run,
+    discover_nodes,
+    locate_target,
+    try_connections,
+)
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
-from fabricgauge.logs.tools.interface import Tool
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
@@ -43,6 +48,9 @@ from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
 from fabricgauge.store.settings import Settings
+
+if TYPE_CHECKING:
+    from fabricgauge.logs.tools.interface import Tool
 
 #: The folder of the nodes' first answers. A resumed run keeps the fabric that it began on.
 FIRST_DISCOVERY = "discover"
@@ -225,7 +233,7 @@ def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
     return tuple(start.name for start in starts if start.client[0] in suite.programs)
 
 
-def networks_for_tool(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
+def networks_for_tool(fabric: Fabric, tool: "Tool") -> tuple[Network, ...]:
     """Return the networks as the suite uses them: RDMA and TCP have different headers."""
     if tool.technology == "ethernet":
         return fabric.networks
@@ -236,7 +244,7 @@ def networks_for_tool(fabric: Fabric, tool: Tool) -> tuple[Network, ...]:
     )
 
 
-def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
+def _as_ports(fabric: Fabric, tool: "Tool", network: Network) -> Network:
     """Return an IPoIB network with the links of the RDMA ports below it, if they are known."""
     member = network.members[0]
     node = fabric.node(member.node)
@@ -258,7 +266,7 @@ def _as_ports(fabric: Fabric, tool: Tool, network: Network) -> Network:
     )  # fmt: skip
 
 
-def _as_rdma(fabric: Fabric, tool: Tool, network: Network) -> Network:
+def _as_rdma(fabric: Fabric, tool: "Tool", network: Network) -> Network:
     """Return an Ethernet network with the protocol of its RDMA device, or the suite's usual
     protocol.
 

@@ -6,17 +6,16 @@ from time import monotonic
 
 import msgspec
 
-from fabricgauge.check.connectivity import try_connections
 from fabricgauge.check.notes import quick_findings
 from fabricgauge.check.plan.outlook import estimated_s
 from fabricgauge.check.plan.search import Group, search_alone, search_culprits
 from fabricgauge.check.run_context import RunContext
+from fabricgauge.check.target import try_connections
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
-from fabricgauge.model.connectivity import Connectivity, FailedConnection
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.preflight import Preflight
+from fabricgauge.model.preflight import Connectivity, FailedConnection, Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.model.words.sentences import between, listed
 from fabricgauge.nodes.discover.head import discover_head

@@ -14,15 +14,14 @@ from fabricgauge.judge.judging import RULES_VERSION, judgement
 from fabricgauge.judge.stats.curves import curves
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report.formats import FORMATS, report
-from fabricgauge.store.matrices import write_matrices
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 #: Reports that every run directory gets, with the stem of their names.
@@ -38,6 +37,8 @@ def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -
     try:
         directory.write("verdicts.json", judged.verdicts)
         if judged.fabric.analyses:
+            from fabricgauge.store.matrices import write_matrices
+
             write_matrices(directory, [analysis.matrix for analysis in judged.fabric.analyses])
         for name, stem in {**KEPT, **tables}.items():
             directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())

@@ -7,7 +7,6 @@ import msgspec
 
 from fabricgauge.check.networks import choose_targets
 from fabricgauge.check.plan.plan import JointRanks, Targets, payload_rate, plan_groups
-from fabricgauge.check.plan.recheck import recheck_launch
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.doctor.reachability import ConnectionFault, choose_excluded_nodes, find_partner
@@ -133,6 +132,8 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     messages are lost, one launch of streams shows who loses frames; that explains the suspects as
     well.
     """
+    from fabricgauge.check.plan.recheck import recheck_launch
+
     run, rules_context = context.run, context.context_now()
     lossy, suspected = losing(run), rules_context.fabric.rechecks
     to_recheck = {recheck.network: recheck for recheck in unclear(rules_context)}

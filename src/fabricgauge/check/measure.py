@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fabricgauge.check.breakage import FailedLaunch, find_culprits, with_findings
 from fabricgauge.check.notes import with_link_changes
 from fabricgauge.check.plan.cases import needs_threads
-from fabricgauge.check.plan.search import MAX_PARALLEL_LAUNCHES, Group, search_cases
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.judge.evidence.links import FlapWatch
 from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
@@ -23,11 +22,12 @@ from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import INTERRUPTED, UNSTORED, Ended
 from fabricgauge.model.together import Round
-from fabricgauge.nodes.discover.ranks import find_rank_states
 from fabricgauge.nodes.launch.launch import Running, case_lines, printed
-from fabricgauge.nodes.launch.mpi_impls.table import command
-from fabricgauge.nodes.launch.transports import split_launch
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER
+
+if TYPE_CHECKING:
+    from fabricgauge.check.plan.search import Group
 
 #: How long a case may stay silent past its budget before its launch is given up.
 GRACE_S = 10.0
@@ -74,6 +74,8 @@ def planned_command(context: RunContext, launch: PlannedLaunch) -> LaunchCommand
     """Return the command that makes a launch; nothing is started."""
     options = launch_options(context.plan, launch)
     if context.plan.transport:
+        from fabricgauge.nodes.launch.transports import split_launch
+
         launch, words = split_launch(context.plan.transport, context.fabric, launch)
         options = (*options, *words)
     simulation = context.target.simulation
@@ -179,6 +181,8 @@ class _LaunchWatch:
     def look(self, silent_s: float) -> bool:
         """Check if the launch cannot go on: a rank is lost, or a connection is not answered."""
         if self._asks and silent_s >= self._due_s:
+            from fabricgauge.nodes.discover.ranks import find_rank_states
+
             self._due_s = silent_s + QUIET_S
             ranks = find_rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
             self.lost = ranks.lost if self.started else {}
@@ -192,6 +196,8 @@ def _with_culprits(
     context: RunContext, launch: PlannedLaunch, ended: Ended, watch: _LaunchWatch
 ) -> Ended:
     """Add to the end of a broken launch what changed since discovery, and the culprits."""
+    from fabricgauge.check.breakage import FailedLaunch, find_culprits, with_findings
+
     if context.target.simulation is not None:
         return ended
     printed_words = printed(context.directory.raw(context.name(launch)))
@@ -209,15 +215,17 @@ def _with_culprits(
     return with_findings(ended, findings)
 
 
-def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> tuple[str, ...]:
+def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence["Group"]) -> tuple[str, ...]:
     """Make short launches of groups of nodes at the same time; return the message of each.
 
     The message is empty if the launch went well. In each launch every node meets every other node;
     a node alone has two ranks.
     """
+    from fabricgauge.check.plan.search import MAX_PARALLEL_LAUNCHES
+
     started_launches: list[Running] = []
 
-    def end_of(group: Group) -> str:
+    def end_of(group: "Group") -> str:
         running = _search_launch(context, of, group)
         started_launches.append(running)
         for _ in running:
@@ -235,7 +243,9 @@ def _breaks(context: RunContext, of: PlannedLaunch, groups: Sequence[Group]) -> 
             raise
 
 
-def _search_launch(context: RunContext, of: PlannedLaunch, group: Group) -> Running:
+def _search_launch(context: RunContext, of: PlannedLaunch, group: "Group") -> Running:
+    from fabricgauge.check.plan.search import search_cases
+
     ranks = group * 2 if len(group) == 1 else tuple(
         node for node in dict.fromkeys(of.nodes) if node in group
     )  # fmt: skip

@@ -40,7 +40,7 @@ from fabricgauge.model.run import CountersAround, Ended
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.nodes.discover.counters import CounterReading, compute_shares, read_counters
-from fabricgauge.nodes.launch.mpi_impls.table import mpi_impl_of
+from fabricgauge.nodes.launch.mpi_impls import mpi_impl_of
 from fabricgauge.nodes.process import ChildGroup
 
 #: How long a program may print nothing: some print only at their end.

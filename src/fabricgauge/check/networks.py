@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import ip_address, ip_network
 
 from fabricgauge.check.plan.plan import Targets
-from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
@@ -22,7 +21,6 @@ from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.words.networks import whole_of
 from fabricgauge.model.words.sentences import folded, listed
-from fabricgauge.nodes.launch.transports import can_use, needs_ports
 
 #: Technologies to measure only on request: many Ethernet adapters have RDMA ports without use.
 ON_REQUEST = ("roce-v1", "roce-v2", "iwarp")
@@ -67,10 +65,10 @@ def choose_targets(
         chosen += [network for network in matching if network not in chosen]
         if not matching:
             available = ", ".join(network.name for network in joining) or "none"
-            kind = " of RDMA ports" * needs_ports(request.transport)
+            kind = " of RDMA ports" * _needs_ports(request)
             message = f"no network{kind} {name!r} joins {folded(place)}; available: {available}"
             raise UsageError("; ".join((message, *mixed.values())))
-    if needs_ports(request.transport) and not joining:
+    if _needs_ports(request) and not joining:
         raise UsageError(
             f"--transport {request.transport} needs RDMA ports of one kind on all nodes: none"
             f" join {' and '.join(place)}; leave it out to measure over MPI"
@@ -90,8 +88,19 @@ def _joining(networks: Sequence[Network], place: tuple[str, ...]) -> list[Networ
 
 def _usable(request: MeasurementRequest, fabric: Fabric) -> tuple[Network, ...]:
     if request.transport:
+        from fabricgauge.nodes.launch.transports import can_use
+
         return tuple(network for network in fabric.networks if can_use(request.transport, network))
     return fabric.ip_networks if request.tool else fabric.networks
+
+
+def _needs_ports(request: MeasurementRequest) -> bool:
+    """Check whether the transport of a request uses RDMA ports and no addresses."""
+    if not request.transport:
+        return False
+    from fabricgauge.nodes.launch.transports import needs_ports
+
+    return needs_ports(request.transport)
 
 
 def _usual(networks: Iterable[Network]) -> list[Network]:
@@ -114,6 +123,8 @@ def _has_name(network: Network, word: str) -> bool:
 
 def _stated_rails(text: str) -> Network | None:
     """Return the network of several rails that a text states; None for any other text."""
+    from fabricgauge.judge.ceiling.stated import stated_network
+
     try:
         stated = stated_network(text)
     except UsageError:

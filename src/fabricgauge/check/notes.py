@@ -8,17 +8,16 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.doctor.checks import QUICK
 from fabricgauge.doctor.examining import examine
-from fabricgauge.logs.readers.ucx_protocols import gpu_ways
-from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.preflight import Head, Preflight
+from fabricgauge.model.preflight import Connectivity, Head, Preflight
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.nodes.discover.interface import find_network_changes
-from fabricgauge.nodes.launch.mpi_impls.table import MPI_IMPLS
+from fabricgauge.nodes.launch.mpi_impls import find_mpi_impl
 from fabricgauge.store.files.reading import opened, read_bytes
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_libraries, write_preflight, write_transports
@@ -68,7 +67,9 @@ def quick_findings(
     nodes.
     """
     preflight = Preflight(fabric, (), connectivity=connectivity, head=head)
-    return tuple(finding for diagnosis in examine(preflight) for finding in diagnosis.findings)
+    return tuple(
+        finding for diagnosis in examine(preflight, QUICK) for finding in diagnosis.findings
+    )
 
 
 def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
@@ -106,7 +107,7 @@ def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
     """
     transports: dict[str, dict[str, None]] = {}
     for launch in run.launches:
-        for transport in _transports_of(directory, launch, run.environment.get("MPI", "")):
+        for transport in _transports_of(directory, run, launch):
             transports.setdefault(launch.network or UNPINNED, {})[transport] = None
     if not transports or directory.complete:
         return {}
@@ -115,11 +116,11 @@ def note_transports(directory: RunDirectory, run: Run) -> dict[str, str]:
     )
 
 
-def _transports_of(directory: RunDirectory, launch: Launch, mpi: str) -> Iterator[str]:
+def _transports_of(directory: RunDirectory, run: Run, launch: Launch) -> Iterator[str]:
     if launch.header and launch.header.transport:  # MPI only controls the launch
         yield str(launch.header.transport)
         return
-    mpi_impl = MPI_IMPLS.get(mpi.partition(" ")[0])
+    mpi_impl = find_mpi_impl(run.environment.get("MPI", "").partition(" ")[0])
     if mpi_impl is None:
         return
     folders = sorted((directory.path / "raw").glob(f"launch-{launch.number:02}-*"))
@@ -128,7 +129,10 @@ def _transports_of(directory: RunDirectory, launch: Launch, mpi: str) -> Iterato
         lines = [line for line in text.splitlines() if not line.startswith("{")]
         for line in lines:
             yield from mpi_impl.parse_transports(line)
-        yield from gpu_ways(lines)
+        if run.plan.memory:
+            from fabricgauge.logs.readers.ucx_protocols import gpu_ways
+
+            yield from gpu_ways(lines)
 
 
 def _head_of(path: Path, run: Path) -> str:

@@ -2,15 +2,14 @@
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from fabricgauge.logs.tools.interface import Effort, Tool
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.nodes.engines.build import build
 from fabricgauge.nodes.engines.find import (
     describe_launcher,
     describe_mpi,
@@ -21,16 +20,18 @@ from fabricgauge.nodes.engines.find import (
 )
 from fabricgauge.nodes.engines.library import find_library
 from fabricgauge.nodes.engines.ready_made import ready_engine, ready_programs, sha256_of
-from fabricgauge.nodes.launch.transports import VERBS, known_transport, transport_values
+
+if TYPE_CHECKING:
+    from fabricgauge.logs.tools.interface import Effort, Tool
 
 
 class Suite(msgspec.Struct, frozen=True):
     """The suite that is to measure: its programs, the MPI that starts them, and how much."""
 
-    tool: Tool
+    tool: "Tool"
     programs: dict[str, Path]
     mpi: Mpi | None
-    effort: Effort
+    effort: "Effort"
 
     def described(self) -> dict[str, str]:
         """Return facts for the run's environment."""
@@ -43,7 +44,7 @@ class Suite(msgspec.Struct, frozen=True):
         return {"suite": self.tool.name, **facts}
 
 
-def program_names(tool: Tool, effort: Effort) -> tuple[str, ...]:
+def program_names(tool: "Tool", effort: "Effort") -> tuple[str, ...]:
     """Return the names of the programs that the suite's starts need."""
     return tuple(dict.fromkeys(start.client[0] for start in tool.starts(effort)))
 
@@ -62,6 +63,8 @@ def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engin
     ready = None if compiler else ready_engine(used_mpi)
     if ready is not None:
         return ready
+    from fabricgauge.nodes.engines.build import build
+
     notify = partial(progress.stage, "building the engine for this MPI, once")
     return with_library(build(used_mpi, compiler=compiler, notify=notify))
 
@@ -101,15 +104,15 @@ def named_mpi(mpi: str) -> Mpi:
         is_launcher = Path(mpi).name.startswith(("mpiexec", "mpirun"))
         return describe_launcher(Path(mpi)) if is_launcher else describe_mpi(Path(mpi))
     mpis = find_mpis()
-    for mpi_found in mpis:
-        if mpi_found.kind == mpi:
-            return mpi_found
+    for candidate in mpis:
+        if candidate.kind == mpi:
+            return candidate
     runtimes = find_runtimes()
-    for mpi_found in runtimes:
-        if mpi_found.kind == mpi:
-            return mpi_found
-    places = [f"{found.kind} ({found.mpicxx})" for found in mpis]
-    places += [f"{found.kind} ({found.mpiexec})" for found in runtimes]
+    for candidate in runtimes:
+        if candidate.kind == mpi:
+            return candidate
+    places = [f"{candidate.kind} ({candidate.mpicxx})" for candidate in mpis]
+    places += [f"{candidate.kind} ({candidate.mpiexec})" for candidate in runtimes]
     raise UsageError(f"no MPI {mpi!r} was found; available: {', '.join(places) or 'none'}")
 
 
@@ -124,6 +127,7 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
     from fabricgauge.logs.tools.find import find_programs
     from fabricgauge.logs.tools.suite_tests import read_tool
     from fabricgauge.logs.tools.table import EFFORTS, TOOLS
+    from fabricgauge.nodes.launch.transports import VERBS, known_transport, transport_values
 
     progress.stage(f"finding {request.tool}")
     words = read_tool(request.tool)

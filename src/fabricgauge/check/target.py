@@ -1,45 +1,51 @@
-"""Resolve a request: its nodes, how to reach them, and the programs that measure."""
+"""Resolve a request: its nodes, how to reach them, and what the nodes answer before a run."""
 
 import os
 import platform
 import sys
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.check.programs import Suite
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
-from fabricgauge.lab.host_access import access, declared_networks
+from fabricgauge.lab.host_access import access, declared_networks, lab_in_use
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
 from fabricgauge.lab.up import down, up
-from fabricgauge.lab.use import lab_in_use
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Unreached
+from fabricgauge.model.fabric import DeclaredNetwork, Fabric, Network, Topology, Unreached
 from fabricgauge.model.features import load_role
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.preflight import Connectivity
 from fabricgauge.model.progress import SILENT, Progress
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest, keep_applicable, merge_resumed
-from fabricgauge.model.simulation import Simulation
-from fabricgauge.model.topology import Topology
+from fabricgauge.nodes.connectivity import connectivity
 from fabricgauge.nodes.discover.interface import discover
 from fabricgauge.nodes.launch.launchers import LAUNCHERS, launcher_of
-from fabricgauge.nodes.launch.launchers.nodes import expand, select_nodes
 from fabricgauge.store.files.reading import read_text, shown
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 from fabricgauge.store.run_files import About
 from fabricgauge.store.settings import Settings
+
+if TYPE_CHECKING:
+    from fabricgauge.model.simulation import Simulation
 
 #: Largest topology file. The output of ibnetdiscover for 10,000 nodes is a tenth of this.
 MAX_TOPOLOGY_BYTES = 1 << 28
 #: Nodes of a lab that is made for one run.
 DEFAULT_NODES = 2
 _OWN_LAB_PREFIX = "check-"
+#: The folder of the nodes' answers about connections; later rounds add a number to the name.
+CONNECTIONS = "connect"
 
 #: Variables that change what an MPI measures; a launcher passes them to the ranks.
 MPI_VARIABLES = (
@@ -65,7 +71,7 @@ class Target(msgspec.Struct, frozen=True):
     thresholds: Thresholds
     declared: tuple[DeclaredNetwork, ...] = ()
     topology: Topology = Topology()
-    simulation: Simulation | None = None
+    simulation: "Simulation | None" = None
     engine: Engine | None = None
     suite: Suite | None = None
     left_out: tuple[Unreached, ...] = ()
@@ -158,6 +164,10 @@ def _chosen(
     request: MeasurementRequest, known_nodes: tuple[str, ...], place: str
 ) -> tuple[str, ...]:
     """Return the nodes of the request, after a check that they exist."""
+    if not (request.nodelist or request.exclude):
+        return known_nodes
+    from fabricgauge.nodes.launch.launchers.nodes import select_nodes
+
     nodes = select_nodes(request, known_nodes)
     if unknown := [node for node in nodes if node not in known_nodes]:
         examples = (
@@ -248,6 +258,7 @@ def read_topology(request: MeasurementRequest) -> Topology:
     if not request.topology:
         return Topology()
     from fabricgauge.logs.readers.topology import topology_of
+    from fabricgauge.nodes.launch.launchers.nodes import expand
 
     try:
         text = read_text(Path(request.topology), most_bytes=MAX_TOPOLOGY_BYTES)
@@ -256,7 +267,7 @@ def read_topology(request: MeasurementRequest) -> Topology:
     return topology_of(text, request.topology, expand)
 
 
-def make_simulation(request: MeasurementRequest) -> Simulation | None:
+def make_simulation(request: MeasurementRequest) -> "Simulation | None":
     """Return the simulated cluster; None if a real or virtual one is measured.
 
     Raises:
@@ -328,3 +339,28 @@ def discover_nodes(target: Target, directory: RunDirectory, folder: str) -> Fabr
     access = msgspec.structs.replace(target.access, hosts=hosts)
     fabric = discover(access, target.declared, keep=keep, by_rail=by_rail)
     return msgspec.structs.replace(fabric, unreached=(*fabric.unreached, *target.left_out))
+
+
+def try_connections(
+    target: Target, networks: Sequence[Network], directory: RunDirectory
+) -> tuple[Connectivity, ...]:
+    """Find which nodes can connect over ``networks``; keep each answer. Empty if none can try."""
+    if target.simulation or len(target.access.hosts) < 2 or not networks:
+        return ()
+    target.progress.stage("every node connects to every other node")
+    rounds = Counter[str]()
+    before = sum(1 for _ in (directory.path / "raw").glob(f"{CONNECTIONS}*"))
+
+    def keep(node: str, raw: str) -> None:
+        rounds[node] += 1
+        number = before + rounds[node]
+        directory.keep_raw(CONNECTIONS if number == 1 else f"{CONNECTIONS}-{number}", node, raw)
+
+    connectivities = connectivity(target.access, networks, keep)
+    if isinstance(connectivities, Skipped):
+        target.progress.trouble(
+            f"connections were not tried: {connectivities.reason}; two nodes that cannot connect"
+            " are found only when a launch breaks"
+        )
+        return ()
+    return connectivities

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.check.plan.asked import (
+from fabricgauge.check.plan.cases import SAMPLES_PER_CASE, plan_cases
+from fabricgauge.check.plan.patterns import (
+    ATOMICS,
     DEFAULT_THREADS,
     EPOCHS,
     MAX_THREADS,
     PatternRequest,
     parse_pattern,
 )
-from fabricgauge.check.plan.cases import SAMPLES_PER_CASE, plan_cases
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES
-from fabricgauge.check.plan.sizes import ATOMICS
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.plan.asked import FAST_BYTES_PER_S, GBE_BYTES_PER_S, planned, target
 
-from fabricgauge.check.plan.asked import ALL_PATTERNS
+from fabricgauge.check.plan.patterns import ALL_PATTERNS, FIXED_BYTES, size_problem
 from fabricgauge.check.plan.profiles import MIB, PROFILES
-from fabricgauge.check.plan.sizes import FIXED_BYTES, size_problem
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import PAIR_PATTERNS, ROUND_ROBIN_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.plan import Case

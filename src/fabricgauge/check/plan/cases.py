@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.check.plan.asked import PatternRequest, parse_pattern
+from fabricgauge.check.plan.patterns import (
+    ATOMICS,
+    INTEGER_BYTES,
+    PatternRequest,
+    has_empty_messages,
+    parse_pattern,
+)
 from fabricgauge.check.plan.profiles import MIB
-from fabricgauge.check.plan.sizes import ATOMICS, INTEGER_BYTES, has_empty_messages
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (
     LATENCY_PATTERNS,
@@ -34,7 +39,7 @@ def plan_cases(
 ) -> tuple[Case, ...]:
     """Plan all cases for ranks 0 and ``partner``, in the order of ``sizes`` within each pattern.
 
-    ``patterns`` are words of ``plan.asked``. ``payload_bytes_per_s`` is the ceiling. Windows and
+    ``patterns`` are words of ``plan.patterns``. ``payload_bytes_per_s`` is the ceiling. Windows and
     budgets of large messages on slow networks follow from it, so that a case still gets enough
     samples for an interval. ``back`` are the sizes of streams to rank 0; None for all large ones.
 
@@ -57,7 +62,7 @@ def reference_cases(
     ranks: Sequence[str],
     sizes: tuple[int, ...] = (),
 ) -> tuple[Case, ...]:
-    """Plan the cases that ``words`` of ``plan.asked`` name, while all other ranks sleep.
+    """Plan the cases that ``words`` of ``plan.patterns`` name, while all other ranks sleep.
 
     ``ranks`` is the node of each rank. The pair is rank 0 and the first rank on another node.
     Without ``sizes`` each pattern has one.

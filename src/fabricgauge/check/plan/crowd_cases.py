@@ -14,8 +14,15 @@ from fabricgauge.check.plan.cases import (
     WINDOW,
     fit_stream,
 )
+from fabricgauge.check.plan.patterns import (
+    FIXED_BYTES,
+    MIN_RANKS_UNDER_LOAD,
+    SIMULATED_GROWING_RANKS,
+    base_pattern,
+    is_growing,
+    size_problem,
+)
 from fabricgauge.check.plan.profiles import Profile
-from fabricgauge.check.plan.sizes import FIXED_BYTES, base_pattern, is_growing, size_problem
 from fabricgauge.model.pattern import NEIGHBOUR_PATTERNS, SUSTAINED_BYTES, Load, Pattern
 from fabricgauge.model.plan import Case
 
@@ -27,11 +34,6 @@ VICTIM_PAIRS_PER_RANK = 0.1
 #: Most messages that streams of a simulation have under way together. SimGrid's solver takes time
 #: that grows faster than they do, and 2,048 on a dragonfly after the round robins end by SIGSEGV.
 SIMULATED_MESSAGES = 256
-#: Ranks of a simulated collective in which each rank has a message for every other, on the sparsest
-#: grid: SimGrid's allgather has all of them under way at once.
-SIMULATED_GROWING_RANKS = 64
-#: Two ranks that measure, and two that make load.
-MIN_RANKS_UNDER_LOAD = 4
 
 
 class Grid(msgspec.Struct, frozen=True):

@@ -12,18 +12,16 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.check.plan.all_pairs import RoundField, all_pairs_cases, closing_round
-from fabricgauge.check.plan.asked import ALL_PATTERNS, parse_pattern
 from fabricgauge.check.plan.cases import plan_cases, reference_cases
-from fabricgauge.check.plan.crowd_cases import (
+from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
+from fabricgauge.check.plan.patterns import (
+    ALL_PATTERNS,
     MIN_RANKS_UNDER_LOAD,
     SIMULATED_GROWING_RANKS,
-    crowd_cases,
+    parse_pattern,
+    require_sizes,
 )
-from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
-from fabricgauge.check.plan.pair_jobs import meetings
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
-from fabricgauge.check.plan.sizes import require_sizes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
@@ -204,6 +202,8 @@ def tool_plan(
     With more than two nodes, the program ``of_pairs`` measures one pair after the other, and the
     other programs measure all nodes together.
     """
+    from fabricgauge.check.plan.pair_jobs import meetings
+
     profile = profile_of(request)
     launches = (
         msgspec.structs.replace(_launch(ranks, network, ()), program=program)
@@ -286,6 +286,9 @@ def _measuring_s(turn: _Turn) -> float:
 
 def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
     """Return the cases of launches that differ only in the rounds of the round robins."""
+    from fabricgauge.check.plan.all_pairs import RoundField, all_pairs_cases, closing_round
+    from fabricgauge.check.plan.crowd_cases import crowd_cases
+
     profile, ranks = scope.profile, len(scope.ranks)
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
