@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from fabricgauge.check.plan.asked import EPOCHS, parse_pattern
-from fabricgauge.model.curve import Curve
+from fabricgauge.check.plan.patterns import EPOCHS, parse_pattern
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.pattern import (
     ALL,
     CATALOGUE,

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import msgspec
 
-from fabricgauge.model.fabric import DeclaredNetwork
+from fabricgauge.model.fabric import DeclaredNetwork, Topology
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.topology import Topology
 
 #: Placeholder for the subnet of a launch that a job repeats on each subnet that it finds.
 EACH_SUBNET = "{subnet}"

@@ -7,7 +7,6 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Adapter, RdmaPort
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.topology import Topology
 
 #: QEMU's name of the processor that it emulates without KVM (target/i386/cpu.c, model ``max``).
 EMULATED_PROCESSOR = "QEMU TCG CPU"
@@ -325,6 +324,30 @@ class Network(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def _rails(self) -> dict[str, tuple[Member, ...]]:
         return group_by(self.members, lambda member: member.node)
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Nodes that share a leaf switch, a rail or a block; ``parent`` is the next switch up.
+
+    ``uplinks`` counts the cables to the next level, 0 if the source does not give it. ``is_switch``
+    is true if the source states that the nodes are cabled to one switch.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    parent: str = ""
+    uplinks: int = 0
+    is_switch: bool = False
+
+
+class Topology(msgspec.Struct, frozen=True):
+    """Groups of nodes that do not overlap, and the ``source`` of this information.
+
+    A node without a group counts as a group by itself. An empty topology is unknown.
+    """
+
+    groups: tuple[Group, ...] = ()
+    source: str = ""
 
 
 class Fabric(msgspec.Struct, frozen=True, dict=True):

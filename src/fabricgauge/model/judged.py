@@ -4,7 +4,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.evidence import RunEvidence, WireLedger
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES

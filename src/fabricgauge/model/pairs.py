@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.topology import Group
+from fabricgauge.model.fabric import Group
 
 if TYPE_CHECKING:  # commands that only name parts of a fabric do not need numpy
     import numpy as np

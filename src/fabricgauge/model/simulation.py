@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.topology import Topology
+from fabricgauge.model.fabric import Topology
 
 Way = Literal["out", "in"]
 BOTH: tuple[Way, ...] = ("out", "in")

@@ -11,11 +11,10 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.gpu_pairs import GpuPairs
 from fabricgauge.model.hosts import unify_hosts
+from fabricgauge.model.inventory import Gpu, GpuLink
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
-from fabricgauge.model.rank_pairs import RankPairs
 
 Quantity = Literal["time", "bandwidth", "message_rate", "bus_bandwidth", "overlap"]
 
@@ -128,6 +127,38 @@ class LogMessage(msgspec.Struct, frozen=True):
     kind: MessageKind
     line: int
     text: str
+
+
+class RankPairs(msgspec.Struct, frozen=True):
+    """A matrix of one quantity, each pair measured alone, in the unit of its curve.
+
+    ``values`` are (ranks, ranks), row by row: from each rank to each rank, 0 if not measured.
+    """
+
+    ranks: int
+    values: tuple[float, ...]
+
+
+class GpuTopology(msgspec.Struct, frozen=True):
+    """One node's GPUs and links by nvidia-smi or rocm-smi; ``source`` names the files read."""
+
+    source: str
+    gpus: tuple[Gpu, ...]
+    links: tuple[GpuLink, ...]
+
+
+class GpuPairs(msgspec.Struct, frozen=True):
+    """A matrix of bytes/s between GPUs, one copy at a time, as nvbandwidth numbers them.
+
+    A row is the sending GPU, a column the receiving GPU; None was not measured. ``buses`` are the
+    GPUs' PCI addresses by number (``00000000:1b:00``), ``products`` the product names of the node's
+    GPUs; both are empty if the log lacks them.
+    """
+
+    bytes_per_s: tuple[tuple[float | None, ...], ...]
+    buses: tuple[str, ...] = ()
+    products: tuple[str, ...] = ()
+    topology: GpuTopology | None = None
 
 
 class LogEvidence(msgspec.Struct, frozen=True):
