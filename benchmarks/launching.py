@@ -17,7 +17,7 @@ from fabricgauge.nodes import process
 from fabricgauge.nodes.engines.build import build
 from fabricgauge.nodes.engines.find import describe_mpi
 from fabricgauge.nodes.launch.launch import case_lines
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 
 #: Debian's wrappers (packages libmpich-dev and libopenmpi-dev).
 WRAPPERS = {"mpich": Path("/usr/bin/mpicxx.mpich"), "openmpi": Path("/usr/bin/mpicxx.openmpi")}

@@ -15,8 +15,8 @@ from benchmarks.tables import heading, table
 from numpy.typing import NDArray
 
 from fabricgauge.judge.localise.detect import analyse
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.pairs import PairMatrix
-from fabricgauge.model.topology import Group, Topology
 
 SIZES = (256, 512, 1024, 2048, 4096, 10_240)
 LEAF = 32

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.pairs import Ends, Meeting, PairMatrix, Quantity
-from fabricgauge.model.topology import Group, Topology
 
 F64 = NDArray[np.float64]
 

@@ -21,10 +21,9 @@ from fabricgauge.logs.tools.interface import Effort
 from fabricgauge.logs.tools.table import TOOLS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Topology
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.nodes import process
 from fabricgauge.store.holding import run_lock

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tests.report import sample
 
 from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.model.fabric import Group
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement, Times
 from fabricgauge.model.pairs import (
@@ -25,7 +26,6 @@ from fabricgauge.model.pattern import Load, Pattern
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Launch
 from fabricgauge.model.together import ConcurrentResult
-from fabricgauge.model.topology import Group
 
 TYPICAL: dict[Quantity, float] = {"latency": 1.23e-6, "bandwidth": 12.1e9}
 MESSAGE_BYTES: dict[Quantity, int] = {"latency": 8, "bandwidth": 1 << 20}

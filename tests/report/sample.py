@@ -7,8 +7,7 @@ from tests.report import sample_verdicts
 from fabricgauge.judge.evidence.gathering import gather_evidence
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
-from fabricgauge.model.curve import Curve, CurvePoint
-from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.estimate import Curve, CurvePoint, Estimate
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node, Unreached
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import (

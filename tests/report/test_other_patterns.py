@@ -3,7 +3,7 @@
 import msgspec
 from tests.report import sample
 
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.report.content.measured import other_rows
 

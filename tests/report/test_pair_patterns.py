@@ -9,7 +9,7 @@ import pytest
 from tests.report import sample
 
 from fabricgauge.logs.readers.suites import read
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PAIR_PATTERNS, PATTERNS, THREADED_PATTERNS, Pattern
 from fabricgauge.model.suite import SuiteCurve

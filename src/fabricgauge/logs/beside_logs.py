@@ -11,9 +11,8 @@ import msgspec
 
 from fabricgauge.logs.readers.nccl.dumps import LARGEST_BYTES, dump_of, is_dump
 from fabricgauge.logs.readers.suites import Found
-from fabricgauge.model.gpu_pairs import GpuTopology
 from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
-from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import UNREADABLE, GpuTopology, SuiteCurve, UnparsedLine
 from fabricgauge.nodes.discover.printouts import nvidia_smi, rocm_smi
 from fabricgauge.nodes.discover.printouts.parts import Parts
 from fabricgauge.nodes.discover.survey.same import merge_gpus

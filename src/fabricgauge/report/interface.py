@@ -6,7 +6,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.report.document import Report
 
@@ -59,14 +59,14 @@ Element = Literal["", "failure", "error", "skipped"]
 
 
 class TestCase(msgspec.Struct, frozen=True):
-    """Hold one case of a JUnit suite: its subject, its outcome, and the text about it.
+    """Hold one case of a JUnit suite: its subject, its outcome, and the lines about it.
 
     ``element`` is JUnit's name of the outcome, empty for a pass; ``id`` is the verdict's.
     """
 
     place: str
     name: str
-    told: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
     element: Element = ""
     kind: str = ""
     message: str = ""

@@ -29,8 +29,8 @@ def names(kind: str) -> set[str]:
 
 
 def test_every_rule_check_and_threshold_has_its_entry() -> None:
-    assert {rule.ID for rule in RULES} <= names("rule")
-    assert names("check") == {check.id for check in CHECKS}
+    assert set(RULES) <= names("rule")
+    assert names("check") == set(CHECKS)
     assert names("threshold") == set(BUILT_IN)
     assert {outcome.value for outcome in Outcome} <= names("word")
 

@@ -12,10 +12,9 @@ from tests.lab.conftest import MakeLab, on
 from fabricgauge.features.health.expectations import Expectations, read_expectations
 from fabricgauge.features.health.learn import learn_expectations, parse_facts
 from fabricgauge.features.health.script import ScriptSettings, write_script
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.spec import NetworkSpec
-from fabricgauge.lab.state import LabState
+from fabricgauge.lab.state import LabFault, LabState
 
 pytestmark = pytest.mark.lab
 

@@ -17,12 +17,12 @@ from fabricgauge.features.jobs.submit import MAX_LOOKS, wait_for_files
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import Case, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.topology import Topology
 from fabricgauge.nodes import process
 from fabricgauge.nodes.process.run import Completed
 from fabricgauge.store.run_directory import RunDirectory

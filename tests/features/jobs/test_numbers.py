@@ -13,8 +13,8 @@ from fabricgauge.features.jobs.slurm.job_state import JobState
 from fabricgauge.features.jobs.slurm.slurm import NoAnswer, Submitted
 from fabricgauge.features.jobs.submit import unfinished
 from fabricgauge.model.batch import Batch, Request
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.progress import SILENT
-from fabricgauge.model.topology import Topology
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, append_job, jobs, write_batch
 

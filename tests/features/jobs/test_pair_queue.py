@@ -15,8 +15,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.progress import SILENT, Progress
-from fabricgauge.model.topology import Topology
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, jobs, write_batch
 

@@ -18,10 +18,10 @@ from fabricgauge.features.jobs.slurm.slurm import Unclear
 from fabricgauge.features.jobs.submit import wait_and_judge
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.plan import Stopping
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.request import OWN_LAB
-from fabricgauge.model.topology import Topology
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import About, append_job, read_batch, write_batch
 from fabricgauge.store.settings import Settings

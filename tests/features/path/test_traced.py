@@ -18,9 +18,9 @@ from tests.check.test_hostile import CASES, MODES, RUNS, VERBS, hostile, place, 
 from fabricgauge.features.configure.journal import JournalEntry, Planned
 from fabricgauge.features.configure.values import Configuration, Step
 from fabricgauge.model.batch import Batch, Request
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.finding import Command
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.topology import Topology
 from fabricgauge.store.run_files import About
 
 __all__ = ["place"]

@@ -23,11 +23,10 @@ from fabricgauge.features.rdma_lab.image import (
     image,
     load_order,
 )
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, check_spec
-from fabricgauge.lab.state import LabNetwork, LabNode, LabState, NodeHolder
+from fabricgauge.lab.state import LabFault, LabNetwork, LabNode, LabState, NodeHolder
 from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
 ENTER = Path(lab.__file__).with_name("enter.sh")

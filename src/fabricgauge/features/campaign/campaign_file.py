@@ -145,8 +145,8 @@ def _require_parts(campaign: Campaign, place: str) -> None:
 
 
 def _require_part(part: Part) -> None:
-    from fabricgauge.check.plan.asked import check_word
     from fabricgauge.check.plan.design import parse_factor
+    from fabricgauge.check.plan.patterns import check_word
     from fabricgauge.logs.references.interface import reference
     from fabricgauge.logs.tools.suite_tests import read_tool
     from fabricgauge.logs.tools.table import TOOLS

@@ -226,11 +226,13 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
 
     Many curves have a plot and a table for each pattern: one plot could not be read.
     """
-    own, part = _curves(measured), measured.part
+    run_curves, part = _curves(measured), measured.part
     published = [curve for reference in measured.references for curve in reference.curves]
     pictures: list[Picture] = []
     tables: list[doc.Block] = []
-    for quantity, curves in group_by([*own, *published], lambda curve: curve.quantity).items():
+    for quantity, curves in group_by(
+        [*run_curves, *published], lambda curve: curve.quantity
+    ).items():
         split = _split(curve for curve in curves if curve_sizes(curve))
         for sized in split:
             if quantity != "time" or "time" in part.plots:
@@ -238,7 +240,7 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
                 lines = _least_times(measured, sized)
                 pictures.append(_picture(sized, f"{part.title}{kind and ': '}{kind}", lines))
             tables += _tables(sized)
-    rates = list(_as_rates([*own, *published])) if "throughput" in part.plots else []
+    rates = list(_as_rates([*run_curves, *published])) if "throughput" in part.plots else []
     for sized in _split(rates):
         marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in sized)
         title = "Throughput" if len(rates) == len(sized) else f"Throughput: {_kind(sized[0])}"
@@ -270,7 +272,7 @@ def _least_times(measured: MeasuredPart, curves: Sequence[SuiteCurve]) -> tuple[
     """Return the time that the ceiling needs for each size, beside half round trips."""
     if measured.judged is None or {curve.pattern for curve in curves} - {"latency", "ping_ping"}:
         return ()
-    known = [each for each in measured.judged.ceilings.values() if isinstance(each, Ceiling)]
+    known = [limit for limit in measured.judged.ceilings.values() if isinstance(limit, Ceiling)]
     lengths = sorted({n for curve in curves for n in curve_sizes(curve) if n >= LEAST_TRANSFER})
     if len(known) != 1 or len(lengths) < 2 or curves[0].quantity != "time":
         return ()

@@ -26,12 +26,12 @@ from fabricgauge.features.jobs.job import plan_of, ports_label
 from fabricgauge.features.jobs.numbers import number_by_folder
 from fabricgauge.features.jobs.slurm.job_state import JobState
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, BatchJob
-from fabricgauge.model.connectivity import Connectivity
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
+from fabricgauge.model.preflight import Connectivity
 from fabricgauge.model.words.networks import is_loopback, loopback_of
-from fabricgauge.nodes.connect.rounds import gather_round
+from fabricgauge.nodes.connectivity import gather_round
 from fabricgauge.nodes.discover.interface import parse_fabric
 from fabricgauge.nodes.launch.launch import tail
 from fabricgauge.store.run_directory import RunDirectory
@@ -328,10 +328,10 @@ def _network_of_ports(pin: str, first: str, fabric: Fabric) -> str | None:
     used, answered = {*names.split(",")}, {node.name for node in fabric.nodes}
     for network in fabric.networks:
         members = network.members if network.technology == technology else ()
-        own = {member.interface for member in members if member.node == first}
+        of_first = {member.interface for member in members if member.node == first}
         of_all = {member.interface for member in members}
         joins = answered <= {member.node for member in members}
-        if joins and network.has_rdma_ports and own <= used <= of_all:
+        if joins and network.has_rdma_ports and of_first <= used <= of_all:
             return network.name
     return None
 

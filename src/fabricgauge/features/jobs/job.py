@@ -34,7 +34,7 @@ from fabricgauge.nodes.engines.library import SONAMES, find_library
 from fabricgauge.nodes.launch.carrying import DIGITS, usual_bases
 from fabricgauge.nodes.launch.launch import case_lines
 from fabricgauge.nodes.launch.launchers import local
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER
 from fabricgauge.store.files import writing
 from fabricgauge.store.run_directory import RunDirectory, now_utc
@@ -85,12 +85,12 @@ class JobWriter(msgspec.Struct, frozen=True):
     def _carried(self, files: Mapping[str, str]) -> Carried:
         """Return what a carried job brings along."""
         kind, sonames = self.engine.mpi.kind, tuple(SONAMES.get(self.engine.mpi.kind, ()))
-        own = Path(self.engine.library).name
-        wanted = find_library(self.engine.mpi).soname
+        engine_library = Path(self.engine.library).name
+        mpi_library = find_library(self.engine.mpi).soname
         return Carried(
             archive({name: (text.encode(), 0o600) for name, text in files.items()}),
             self._programs, carried_base(), "carried",
-            tuple(dict.fromkeys((wanted, own, *sonames))), self.engine.library,
+            tuple(dict.fromkeys((mpi_library, engine_library, *sonames))), self.engine.library,
             (str(self.engine.mpi.mpiexec), *LAUNCHER_NAMES.get(kind, ())),
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ from fabricgauge.model.run import Ended
 from fabricgauge.model.words.networks import LOOPBACK_SUBNET, is_loopback, loopback_of
 from fabricgauge.nodes.engines.find import embedded_mpi
 from fabricgauge.nodes.launch.launch import Running
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.launch.transports import OFI, VERBS, needs_ports, split_launch
 from fabricgauge.store.files.reading import read_text
 from fabricgauge.store.run_directory import RunDirectory, find

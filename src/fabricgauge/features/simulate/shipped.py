@@ -12,8 +12,8 @@ from xml.sax.saxutils import quoteattr
 import msgspec
 
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Group, Topology
 from fabricgauge.model.simulation import Platform
-from fabricgauge.model.topology import Group, Topology
 
 #: Omni-Path's 100 Gb/s without its headers, which take 1 to 4 %. With 98.5 the evaluation's curve
 #: is met at both ends (96 to 99 Gb/s from 64 KiB up).

@@ -40,7 +40,7 @@ from fabricgauge.model.words.sentences import direction as way
 from fabricgauge.nodes.discover.ranks import find_rank_states
 from fabricgauge.nodes.launch.carrying import required_on_nodes
 from fabricgauge.nodes.launch.launch import Running
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER
 from fabricgauge.store.run_directory import RunDirectory
 

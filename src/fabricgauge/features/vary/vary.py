@@ -13,8 +13,8 @@ from fabricgauge.check.begin import take_up as take_up_run
 from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.measure import measure
 from fabricgauge.check.measure_tool import measure_with_tool
-from fabricgauge.check.plan.asked import ALL_PATTERNS
 from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED, require_tool_factors
+from fabricgauge.check.plan.patterns import ALL_PATTERNS
 from fabricgauge.check.plan.plan import is_pair
 from fabricgauge.check.plan.profiles import Profile, profile_of
 from fabricgauge.check.programs import engine_for, suite_for
@@ -39,8 +39,7 @@ from fabricgauge.model.request import (
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
 from fabricgauge.model.verdict import Verdict
-from fabricgauge.nodes.launch.mpi_impls.interface import is_pinned
-from fabricgauge.nodes.launch.mpi_impls.table import mpi_impl_of
+from fabricgauge.nodes.launch.mpi_impls import is_pinned, mpi_impl_of
 from fabricgauge.nodes.launch.transports import OFI, known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
 from fabricgauge.store.run_files import About, load, stored_request

@@ -25,8 +25,7 @@ from fabricgauge.logs.readers.interface import Dialect, JsonDialect, LogLine, Re
 from fabricgauge.logs.readers.json_text import Elements, joined, value
 from fabricgauge.logs.readers.lines import figure_of
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
-from fabricgauge.model.gpu_pairs import GpuPairs
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve, Trouble
+from fabricgauge.model.suite import Besides, GpuPairs, LogEvidence, SuiteCurve, Trouble
 
 SUITE = "nvbandwidth"
 _GB = "GB = 10^9 bytes (nvbandwidth)"

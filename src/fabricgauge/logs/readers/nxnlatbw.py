@@ -15,8 +15,7 @@ from statistics import fmean, median
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
 from fabricgauge.logs.readers.lines import figure_of
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
-from fabricgauge.model.rank_pairs import RankPairs
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve, Trouble
+from fabricgauge.model.suite import Besides, LogEvidence, RankPairs, SuiteCurve, Trouble
 
 #: Sizes in the source: empty messages for latency, 4 MiB for bandwidth.
 LATENCY_BYTES, BANDWIDTH_BYTES = 0, 4 << 20

@@ -13,8 +13,7 @@ from statistics import median
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
 from fabricgauge.logs.readers.lines import figure_of
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
-from fabricgauge.model.gpu_pairs import GpuPairs
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
+from fabricgauge.model.suite import Besides, GpuPairs, LogEvidence, SuiteCurve
 
 SUITE = "rocm-bandwidth-test"
 #: The devices of one node.

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.curve import Curve
-from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.estimate import Curve, Estimate
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pattern import words_of
 from fabricgauge.model.verdict import BESIDE_PEERS, GONE, OF_CEILING, Outcome, Threshold, Verdict

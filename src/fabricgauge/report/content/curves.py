@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PATTERNS
 from fabricgauge.model.words import sentences

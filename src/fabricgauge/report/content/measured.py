@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Curve, CurvePoint
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import describe_memory

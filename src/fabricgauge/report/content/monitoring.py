@@ -15,7 +15,7 @@ from typing import get_args
 import msgspec
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.curve import Curve
+from fabricgauge.model.estimate import Curve
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.pattern import LATENCY_PATTERNS

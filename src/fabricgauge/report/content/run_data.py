@@ -5,8 +5,7 @@ from itertools import chain
 
 import msgspec
 
-from fabricgauge.model.curve import Curve
-from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.estimate import Curve, Estimate
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pairs import PairAnalysis, matrix_keys

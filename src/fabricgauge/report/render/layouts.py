@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 
-from fabricgauge.model.curve import Curve, CurvePoint
+from fabricgauge.model.estimate import Curve, CurvePoint
 from fabricgauge.model.pattern import LATENCY_PATTERNS, ONE_SIDED_PATTERNS, Pattern
 from fabricgauge.report.interface import CrowdTable, Layout, Setting
 from fabricgauge.report.visible import visible

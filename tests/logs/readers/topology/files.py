@@ -5,7 +5,7 @@ from pathlib import Path
 
 from fabricgauge.logs.readers.topology import topology_of
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.topology import Topology
+from fabricgauge.model.fabric import Topology
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "topology"
 ALL = tuple(sorted(path.stem for path in FIXTURES.glob("*.out")))

@@ -3,7 +3,7 @@
 import pytest
 from tests.logs.readers.topology.files import ALL, FIXTURES, read, text_of
 
-from fabricgauge.model.topology import Group
+from fabricgauge.model.fabric import Group
 
 
 @pytest.mark.parametrize("name", ALL)

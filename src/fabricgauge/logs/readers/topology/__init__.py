@@ -22,7 +22,7 @@ from fabricgauge.logs.readers.topology.groups import (
     TopologyFile,
     logical,
 )
-from fabricgauge.model.topology import Topology
+from fabricgauge.model.fabric import Topology
 
 
 def topology_of(text: str, source: str, expand: Expand) -> Topology:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.topology import Group
+from fabricgauge.model.fabric import Group
 
 #: An ibnetdiscover output of 10,000 hosts with four adapters each has some 15 MB.
 LONGEST_CHARACTERS = 256_000_000

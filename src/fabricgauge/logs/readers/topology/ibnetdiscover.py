@@ -14,7 +14,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import permutations
 
 from fabricgauge.logs.readers.topology.groups import Numbered, TopologyFile
-from fabricgauge.model.topology import Group, Topology
+from fabricgauge.model.fabric import Group, Topology
 
 CabledPort = tuple[str, int]
 
