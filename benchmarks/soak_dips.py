@@ -20,9 +20,8 @@ from pathlib import Path
 from benchmarks.tables import heading, table
 
 from fabricgauge.features.soak.soaking import DIPS, SOAKED
-from fabricgauge.lab.fault_kinds import LabFault
 from fabricgauge.lab.faults import heal, inject
-from fabricgauge.lab.state import load
+from fabricgauge.lab.state import LabFault, load
 
 LAB, NETWORK, NODE, RATE_BIT_S, TOGGLE_S = "soak-dips", "net1", "c1", 300e6, 0.2
 #: A dip belongs to a toggle if it begins at most so long before or after it.
