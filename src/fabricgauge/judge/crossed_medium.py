@@ -1,7 +1,7 @@
 """Tell which medium a message had to cross: the kernel's TCP, or an adapter."""
 
-from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.ceiling.technologies import Floor
+from fabricgauge.judge.subject import Subject
 from fabricgauge.model.suite import SuiteCurve
 
 

@@ -8,7 +8,7 @@ import pytest
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.nodes.engines.find import embedded_mpi
-from fabricgauge.nodes.launch.mpi_impls.table import start_command
+from fabricgauge.nodes.launch.mpi_impls import start_command
 
 #: Runs its arguments with a /tmp of its own, and lists what they leave there.
 OWN_TMP = 'mount -t tmpfs none /tmp || exit 9; timeout 60 "$@" >/dev/null 2>&1; ls /tmp'
