@@ -183,7 +183,7 @@ void Messages::verify(Author author, std::uint64_t sample, int rank, Mismatch& f
             const std::uint64_t seed =
                 pattern_seed(author, sample, place_of(author, number, slot));
             const std::byte* const data = read_message(thread.slots.incoming(slot));
-            const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_), seed);
+            const auto offset = first_mismatch(data, static_cast<std::size_t>(bytes_ - left_out_), seed);
             if (!offset) continue;
             found = {1, static_cast<std::int64_t>(*offset), static_cast<std::int64_t>(sample),
                      number * count_ + slot, rank,

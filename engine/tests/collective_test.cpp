@@ -27,7 +27,8 @@ constexpr Precision usual{0.01, 0.95, 0, 20e-9, false};
 constexpr Precision checking{0.01, 0.95, 0, 20e-9, true};
 
 // Rank 0's result, with the first mismatch of all ranks.
-TogetherResult measure(Cluster& cluster, const Case& measured, const Precision& precision) {
+TogetherResult measure(Cluster& cluster, const Case& measured, const Precision& precision,
+                       bool crowded = false) {
     TogetherResult first;
     Mismatch found;
     std::mutex mutex;
@@ -35,7 +36,7 @@ TogetherResult measure(Cluster& cluster, const Case& measured, const Precision& 
         const virtual_ranks::Clock clock{rank};
         std::vector<int> nodes;
         for (int other = 0; other < rank.ranks(); ++other) nodes.push_back(other);
-        const Communicator communicator{rank.rank(), rank.ranks(), nodes};
+        const Communicator communicator{rank.rank(), rank.ranks(), nodes, crowded};
         SynchronisedClock<Rank, virtual_ranks::Clock> common(rank, clock);
         TogetherResult result;
         measure_collective(rank, clock, common, measured, precision, communicator, result);
@@ -53,6 +54,27 @@ Cluster cluster_of(int ranks) {
     cluster.rate = [](int rank) { return 1e-5 * (rank % 4); };
     return cluster;
 }
+
+// The waits of this thread's rank, and its messages of `waiting_bytes`.
+thread_local Waits planted;
+thread_local std::int64_t messages = 0;
+constexpr std::int64_t waiting_bytes = 64;
+
+// The first messages of an operation wait for a processor, each for `wait_ns`; the others do not.
+Cluster waiting_cluster(std::int64_t waiting_messages, double wait_ns) {
+    Cluster cluster(2);
+    cluster.way_ns = [=](int, int, std::int64_t bytes, std::int64_t) {
+        if (bytes != waiting_bytes) return 1000.0;
+        if (messages++ >= waiting_messages) return 20'000.0;
+        planted = planted + Waits{1, static_cast<std::int64_t>(wait_ns)};
+        return wait_ns;
+    };
+    return cluster;
+}
+
+constexpr Precision reading{
+    0.01, 0.95, 0, 20e-9, false, false, [] { return planted; }, longest_extension_s};
+constexpr std::int64_t for_ever = 1'000'000'000;
 
 double median_s(const TogetherResult& result) {
     return times_of(result.recorder, 0.95).median_s;
@@ -136,6 +158,60 @@ int main() {
         check::expect_equal(one.recorder.samples(), 1);
         check::expect_near(median_s(one), 2.0, 0.01);
         check::expect(one.together.timing == Timing::barrier);
+    });
+    check::test("an interval that waits for a processor made is not certified", [] {
+        for (const Pattern pattern : {Pattern::allreduce, Pattern::iallreduce}) {
+            Cluster cluster = waiting_cluster(for_ever, 1e6);
+            const Case measured = with(pattern, waiting_bytes, 0.2);
+            const TogetherResult result = measure(cluster, measured, reading);
+            check::expect(result.stop == Stop::budget);
+            check::expect(result.waiting);
+            Precision quiet = reading;
+            quiet.read_waits = no_waits;
+            Cluster slow = waiting_cluster(for_ever, 1e6);
+            const TogetherResult sound = measure(slow, measured, quiet);
+            check::expect(sound.stop == Stop::interval);
+            check::expect(!sound.waiting);
+        }
+    });
+    check::test("ranks that wait beyond the budget are waited for, then measured for a budget", [] {
+        for (const std::int64_t waiting : {3, 30, 60}) {
+            Cluster cluster = waiting_cluster(waiting, 14e6);
+            const TogetherResult result =
+                measure(cluster, with(Pattern::allreduce, waiting_bytes, 0.3), reading);
+            check::expect_near(median_s(result), 20e-6, 1e-6);
+            check::expect(!result.waiting);
+            check::expect(result.recorder.samples() > 100);
+            check::expect(times_of(result.recorder, 0.95).maximum_s < 1e-3);
+            check::expect_near(result.together.rank_medians_s.at(1), 20e-6, 1e-6);
+            check::expect(result.wall_s < 1.5);
+        }
+    });
+    check::test("ranks that wait for ever end within five budgets, with samples and marked", [] {
+        for (const double budget_s : {0.02, 0.3}) {
+            Cluster cluster = waiting_cluster(for_ever, 14e6);
+            const TogetherResult result =
+                measure(cluster, with(Pattern::allreduce, waiting_bytes, budget_s), reading);
+            check::expect(result.stop == Stop::budget);
+            check::expect(result.waiting);
+            check::expect(result.recorder.samples() > 0);
+            check::expect(result.wall_s > budget_s);
+            check::expect(result.wall_s <= longest_with_waits_s(budget_s, longest_extension_s) + 0.1);
+        }
+    });
+    check::test("neither a slow network nor ranks that outnumber their processors take longer", [] {
+        Precision quiet = reading;
+        quiet.read_waits = no_waits;
+        Cluster slow = waiting_cluster(for_ever, 14e6);
+        const Case measured = with(Pattern::allreduce, waiting_bytes, 0.3);
+        const TogetherResult sound = measure(slow, measured, quiet);
+        check::expect(!sound.waiting);
+        check::expect(sound.wall_s <= 0.35);
+        Cluster crowded = waiting_cluster(for_ever, 14e6);
+        const TogetherResult marked = measure(crowded, measured, reading, true);
+        check::expect(marked.waiting);
+        check::expect_near(marked.wall_s, sound.wall_s, 0.01);
+        check::expect(marked.stop == sound.stop);
     });
     check::test("a number of iterations is kept to", [] {
         for (const std::int64_t wanted : {1, 3, 1000}) {

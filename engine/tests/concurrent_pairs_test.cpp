@@ -44,6 +44,30 @@ std::vector<TogetherResult> measure(World& world, const Case& measured, const Pr
     return results;
 }
 
+// The waits of this thread's rank.
+thread_local Waits planted;
+constexpr Precision reading{
+    0.01, 0.95, 0, 20e-9, false, false, [] { return planted; }, longest_extension_s};
+
+// Each message of the ranks that wait takes 14 ms for that long of their own time, then 10 us.
+void plant_waits(World& world, double waiting_s, std::function<bool(int)> waits) {
+    world.cost_ns = [&world, waiting_s, waits](int rank) -> std::int64_t {
+        const double now_s = static_cast<double>(world.now_ns[static_cast<std::size_t>(rank)]) * 1e-9;
+        if (!waits(rank) || now_s >= waiting_s) return 10'000;
+        planted = planted + Waits{1, 14'000'000};
+        return 14'000'000;
+    };
+}
+
+bool is_any(int) { return true; }
+
+Case short_messages(Pattern pattern, double budget_s) {
+    Case measured = with(pattern);
+    measured.message_bytes = 8;
+    measured.budget_s = budget_s;
+    return measured;
+}
+
 constexpr Pattern every_pattern[] = {Pattern::multi_latency, Pattern::multi_bandwidth,
                                      Pattern::sendrecv, Pattern::exchange, Pattern::bisection,
                                      Pattern::loaded_latency};
@@ -168,6 +192,50 @@ int main() {
         Case many = with(Pattern::multi_latency);
         many.budget_s = 1e-4;
         check::expect_equal(measure(idle, many, usual).front().batch, 10);
+    });
+    check::test("pairs and rings that wait beyond the budget are waited for, then measured", [] {
+        for (const Pattern pattern : {Pattern::multi_latency, Pattern::bisection, Pattern::sendrecv})
+            for (const double waiting_s : {0.35, 0.9}) {
+                World world(4);
+                plant_waits(world, waiting_s, is_any);
+                const auto results = measure(world, short_messages(pattern, 0.3), reading);
+                const TogetherResult& first = results.front();
+                check::expect(times_of(first.recorder, 0.95).maximum_s < 1e-3);
+                check::expect(first.recorder.samples() > 100);
+                check::expect(!first.waiting);
+                check::expect(first.wall_s < 1.6);
+                for (const double median_s : first.together.rank_medians_s)
+                    check::expect(median_s > 0.0 && median_s < 1e-3);
+                for (std::size_t rank = 0; rank < 4; ++rank)
+                    check::expect_equal(results[rank].payload_bytes, world.sent_bytes[rank]);
+                check::expect_equal(world.left_over(), 0U);
+            }
+    });
+    check::test("those that wait for ever end bounded, with samples and marked", [] {
+        for (const Pattern pattern : {Pattern::multi_latency, Pattern::exchange}) {
+            World world(4);
+            plant_waits(world, 1e9, is_any);
+            const TogetherResult first = measure(world, short_messages(pattern, 0.3), reading).front();
+            check::expect(first.stop == Stop::budget);
+            check::expect(first.waiting);
+            check::expect(first.recorder.samples() > 0);
+            check::expect(first.wall_s > 0.3);
+            check::expect(first.wall_s < 2.0);
+        }
+    });
+    check::test("a slow network is not waited for, nor is one pair of four", [] {
+        World slow(4);
+        slow.cost_ns = [](int) { return 14'000'000; };
+        const Case measured = short_messages(Pattern::multi_latency, 0.3);
+        const TogetherResult sound = measure(slow, measured, reading).front();
+        check::expect(!sound.waiting);
+        check::expect(sound.wall_s < 0.4);
+        World world(8);
+        plant_waits(world, 1e9, [](int rank) { return rank % 4 == 1; });
+        const TogetherResult first = measure(world, measured, reading).front();
+        check::expect(!first.waiting);
+        check::expect_near(times_of(first.recorder, 0.95).median_s, 10e-6, 1e-12);
+        check::expect_near(first.together.rank_medians_s.at(1), 14e-3, 1e-9);
     });
     check::test("memory counts what a load needs, and the sink's most of all", [] {
         const auto needed = [](Load load) {

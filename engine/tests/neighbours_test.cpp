@@ -17,5 +17,14 @@ int main() {
     check::test("ranks of a node have one number", [] {
         check::expect(nodes_of({"b", "a", "b", "c"}) == std::vector<int>({0, 1, 0, 2}));
     });
+    check::test("ranks outnumber the processors of the machine that their nodes share", [] {
+        const std::vector<RankProcessors> lab(4, {"boot-1", "0-1"});
+        check::expect(!outnumber_processors(lab, 2));
+        check::expect(outnumber_processors(lab, 3));
+        check::expect(!outnumber_processors({{"boot-1", "0-1"}, {"boot-2", "0-1"}, {"boot-1", "0-1"}}, 3));
+        check::expect(outnumber_processors({{"boot-1", "3"}, {"boot-1", "3"}}, 2));
+        check::expect(!outnumber_processors({{"boot-1", "0,8"}, {"boot-1", "1,9"}, {"boot-1", "0,8"}}, 3));
+        check::expect(!outnumber_processors({{"", ""}, {"", ""}, {"boot-1", ""}}, 3));
+    });
     return check::outcome();
 }

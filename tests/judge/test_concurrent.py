@@ -16,7 +16,9 @@ RATE = planted.CEILING_BYTES_PER_S
 SIZE = 1 << 20
 
 
-def case(pattern: Pattern, seconds: float, delay: float = 0.0) -> Measurement:
+def case(
+    pattern: Pattern, seconds: float, delay: float = 0.0, *, waiting: bool = False
+) -> Measurement:
     """A case of all ranks with a message of 1 MiB."""
     like = planted.measurement(planted.Sample("bandwidth", SIZE, 0, seconds))
     return msgspec.structs.replace(
@@ -32,6 +34,7 @@ def case(pattern: Pattern, seconds: float, delay: float = 0.0) -> Measurement:
             msgspec.structs.replace(planted.QUIET, rank=rank, run_delay_s=delay * like.wall_s)
             for rank in range(COUNT)
         ),
+        waiting=waiting,
     )
 
 
@@ -70,6 +73,9 @@ def test_figures_are_held_against_the_pairs(
 def test_hosts_that_waited_leave_it_undecided() -> None:
     slow = case("bisection", 5 * SIZE / RATE, delay=0.5)
     assert judged(run_of(slow)).outcome is Outcome.SKIPPED
+    assert judged(run_of(case("bisection", 5 * SIZE / RATE, 0.1))).outcome is Outcome.WARN
+    waited = case("bisection", 5 * SIZE / RATE, 0.1, waiting=True)
+    assert judged(run_of(waited)).outcome is Outcome.SKIPPED
 
 
 def test_ranks_that_share_a_node_are_not_judged() -> None:

@@ -22,11 +22,13 @@ HEADERS = Path(__file__).parents[2] / "engine" / "include" / "fabricgauge"
         ("latency", 8, 0.3, 1.2),
         ("latency", 8192, 2.0, 3.0),
         ("bandwidth", 8193, 0.3, 0.0),
-        ("allreduce", 8, 0.3, 0.0),
+        ("allreduce", 8, 0.3, 1.2),
+        ("allreduce", 65536, 0.3, 0.0),
+        ("multi_latency", 8, 0.3, 1.2),
         ("all_pairs_latency", 8, 0.3, 0.0),
     ],
 )
-def test_only_a_pair_with_short_messages_goes_beyond_its_budget(
+def test_short_messages_go_beyond_the_budget_except_in_a_round_robin(
     pattern: Pattern, message_bytes: int, budget_s: float, extension_s: float
 ) -> None:
     case = Case("a", pattern, message_bytes, 1, 0, 1, budget_s)

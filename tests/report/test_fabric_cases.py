@@ -92,3 +92,23 @@ def test_one_launch_with_a_barrier_biases_them_all() -> None:
     cases = concurrent_cases(msgspec.structs.replace(made, launches=(launch, made.launches[1])))
     assert is_biased(one(cases, "barrier", ranks=2))
     assert not is_biased(one(cases, "barrier", ranks=4))
+
+
+def test_a_launch_that_consists_of_waits_counts_only_if_all_do() -> None:
+    made = run(1, 2)
+    waited = tuple(
+        msgspec.structs.replace(case, waiting=case.pattern == "barrier")
+        for case in made.launches[0].measurements
+    )
+    first, second = (
+        msgspec.structs.replace(launch, measurements=waited) for launch in made.launches
+    )
+    one_waits = msgspec.structs.replace(made, launches=(first, made.launches[1]))
+    barriers = select_patterns(concurrent_cases(one_waits), "barrier")
+    assert {(case.waiting, case.launches, case.confidence > 0) for case in barriers} == {
+        (False, 1, True)
+    }
+    both_wait = concurrent_cases(msgspec.structs.replace(made, launches=(first, second)))
+    for case in both_wait:
+        assert case.waiting == (case.pattern == "barrier")
+        assert (case.launches, case.confidence > 0) == (2, not case.waiting)

@@ -17,9 +17,11 @@ void measure_collective(Transport& transport, const Clock& clock,
                         const Precision& precision, const Communicator& communicator,
                         TogetherResult& result, DeviceMemory* device = nullptr) {
     CollectivePart<Transport, Clock> part(transport, clock, common, measured, communicator,
-                                          precision.check_data, precision.check_first, device);
+                                          precision, device);
     if (communicator.rank == 0)
-        CollectiveLead<Transport, Clock>(part, clock, common, measured, precision, result).run();
+        CollectiveLead<Transport, Clock>(part, clock, common, measured, precision,
+                                         communicator.crowded, result)
+            .run();
     else
         part.follow();
     result.mismatch = part.blocks().mismatch();

@@ -21,7 +21,7 @@ namespace fabricgauge {
 
 // The message by which rank 0 prepares all ranks for a common step.
 struct CollectiveRound {
-    enum Kind : std::int64_t { end, renewal, after_barrier, at_moments };
+    enum Kind : std::int64_t { end, renewal, after_barrier, at_moments, waits };
 
     std::int64_t kind;
     std::int64_t samples;
@@ -31,6 +31,7 @@ struct CollectiveRound {
     std::int64_t window_ns;       // from one start to the next
     std::int64_t tolerance_ns;    // starts later than that are late
     std::int64_t computing_ns;    // between start and completion
+    std::int64_t anew = 0;        // 1 if all samples so far are dropped, waits made them
 };
 
 // The start of an iteration on its worst rank.

@@ -15,6 +15,7 @@
 #include "fabricgauge/batching.hpp"
 #include "fabricgauge/collective_part.hpp"
 #include "fabricgauge/collective_stops.hpp"
+#include "fabricgauge/origin_part.hpp"
 #include "fabricgauge/overlap.hpp"
 #include "fabricgauge/start_window.hpp"
 
@@ -29,10 +30,10 @@ class CollectiveLead {
 public:
     CollectiveLead(CollectivePart<Transport, Clock>& part, const Clock& clock,
                    SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                   const Precision& precision, TogetherResult& result)
+                   const Precision& precision, bool crowded, TogetherResult& result)
         : part_(part), blocks_(part.blocks()), clock_(clock), common_(common),
-          measured_(measured), precision_(precision), result_(result),
-          together_(result.together), stops_(measured, precision),
+          measured_(measured), precision_(precision), crowded_(crowded), result_(result),
+          together_(result.together), stops_(new_stops()),
           samples_ps_(TogetherResult::longest_together_block) {}
 
     void run() {
@@ -49,6 +50,7 @@ public:
         result_.recorder.settle();
         part_.tell({CollectiveRound::end, 0, 0, 0, 0, 0, 0, 0});
         result_.wall_s = elapsed_s();
+        result_.waiting = stops_.waiting();
     }
 
 private:
@@ -57,7 +59,8 @@ private:
     // The duration of one operation; if there is no time for more, the first is the result.
     void probe() {
         after_barrier(1);
-        if (2.0 * operation_s_ > measured_.budget_s || precision_.iterations == 1) {
+        if (precision_.iterations == 1 || (2.0 * operation_s_ > measured_.budget_s &&
+                                           stops_.first_ends(operation_s_, elapsed_s()))) {
             const std::int64_t only_ps = blocks_.slowest_ns(0) * 1000;
             result_.recorder.add_block(&only_ps, 1);
             result_.stop = precision_.iterations == 1 ? Stop::iterations : Stop::budget;
@@ -114,6 +117,7 @@ private:
             if (kept > 0) result_.recorder.add_block(samples_ps_.data(), kept);
             result_.stop = stops_.after_block(result_.recorder, samples_s, elapsed_s(),
                                               elapsed_s() - began_s);
+            anew_ = anew_ || stops_.began_anew();
             if (starts_in_vain(window)) fall_back();
         }
     }
@@ -131,7 +135,8 @@ private:
         const std::int64_t now_ns = common_.to_common(clock_.now_ns());
         part_.tell({at_moments ? CollectiveRound::at_moments : CollectiveRound::after_barrier,
                     samples, leads_in ? 1 : 0, now_ns, now_ns + window.lead_ns(),
-                    window.length_ns(), window.tolerance_ns(), computing_ns});
+                    window.length_ns(), window.tolerance_ns(), computing_ns, anew_ ? 1 : 0});
+        anew_ = false;
         look_at_operation(samples);
         if (at_moments) learn(window, samples);
         return collect(samples);
@@ -172,7 +177,7 @@ private:
             result_.recorder.samples() + result_.recorder.samples_waiting() == 0;
         return window.hopeless() || 
                (nothing_yet && (result_.stop != Stop::none ||
-                                elapsed_s() > measured_.budget_s / 2.0));
+                                stops_.is_late(elapsed_s())));
     }
 
     // Samples of both kinds are never mixed: those at moments are dropped.
@@ -180,7 +185,11 @@ private:
         together_.timing = Timing::barrier;
         result_.recorder = Recorder(TogetherResult::longest_together_block);
         result_.stop = Stop::none;
-        stops_ = CollectiveStops(measured_, precision_);
+        stops_ = new_stops();
+    }
+
+    CollectiveStops new_stops() {
+        return {measured_, precision_, crowded_, [this] { return part_.ask_waits(); }};
     }
 
     // As much computing beside the operation as it takes by itself.
@@ -210,12 +219,14 @@ private:
     const SynchronisedClock<Transport, Clock>& common_;
     const Case& measured_;
     const Precision& precision_;
+    bool crowded_;
     TogetherResult& result_;
     Together& together_;
     CollectiveStops stops_;
     std::vector<std::int64_t> samples_ps_;
     std::int64_t began_ns_ = 0;
     double operation_s_ = 0.0;
+    bool anew_ = false;
 };
 
 }  // namespace fabricgauge

@@ -11,8 +11,10 @@
 #include "fabricgauge/blocks.hpp"
 #include "fabricgauge/case_list.hpp"
 #include "fabricgauge/collective_blocks.hpp"
+#include "fabricgauge/stopping.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
+#include "fabricgauge/waits.hpp"
 
 namespace fabricgauge {
 
@@ -21,11 +23,11 @@ class CollectivePart {
 public:
     CollectivePart(Transport& transport, const Clock& clock,
                    SynchronisedClock<Transport, Clock>& common, const Case& measured,
-                   const Communicator& communicator, bool check_data, bool check_first,
+                   const Communicator& communicator, const Precision& precision,
                    DeviceMemory* device)
-        : transport_(transport), common_(common),
-          blocks_(transport, clock, common, measured, communicator, check_data, check_first,
-                  device),
+        : transport_(transport), common_(common), read_waits_(precision.read_waits),
+          blocks_(transport, clock, common, measured, communicator, precision.check_data,
+                  precision.check_first, device),
           samples_ps_(TogetherResult::longest_together_block) {
         common_.begin(communicator);
     }
@@ -43,6 +45,12 @@ public:
             transport_.broadcast_in_communicator(&round, sizeof round);
             take(round);
         } while (round.kind != CollectiveRound::end);
+    }
+
+    // Collective; rank 0 calls it. The sum over all ranks.
+    Waits ask_waits() {
+        tell({CollectiveRound::waits, 0, 0, 0, 0, 0, 0, 0});
+        return waits_;
     }
 
     const CollectiveBlocks<Transport, Clock>& blocks() const noexcept { return blocks_; }
@@ -66,9 +74,10 @@ private:
     void take(const CollectiveRound& round) {
         if (round.kind == CollectiveRound::end) return;
         if (round.kind == CollectiveRound::renewal) return renew();
+        if (round.kind == CollectiveRound::waits) return gather_waits();
         blocks_.make(round);
         // Samples after barriers are not mixed with samples at moments.
-        if (round.kind != kind_) own_ = BlockSeries();
+        if (round.kind != kind_ || round.anew != 0) own_ = BlockSeries();
         kind_ = round.kind;
         if (round.computing_ns == 0) keep_own(round.samples);
     }
@@ -82,6 +91,17 @@ private:
         renewed_ = true;
     }
 
+    void gather_waits() {
+        const Waits own = read_waits_();
+        const std::string packed(reinterpret_cast<const char*>(&own), sizeof own);
+        waits_ = {};
+        for (const std::string& text : transport_.gather_in_communicator(packed)) {
+            Waits of_rank;
+            std::memcpy(&of_rank, text.data(), sizeof of_rank);
+            waits_ = waits_ + of_rank;
+        }
+    }
+
     void keep_own(std::int64_t samples) {
         std::size_t kept = 0;
         for (std::int64_t i = 0; i < samples; ++i)
@@ -92,10 +112,12 @@ private:
 
     Transport& transport_;
     SynchronisedClock<Transport, Clock>& common_;
+    ReadWaits read_waits_;
     CollectiveBlocks<Transport, Clock> blocks_;
     BlockSeries own_;  // medians of blocks of this rank's own times
     std::vector<std::int64_t> samples_ps_;
     std::int64_t kind_ = CollectiveRound::end;
+    Waits waits_;
     bool renewed_ = false;
     double clock_error_s_ = 0.0;
 };

@@ -5,9 +5,11 @@
 //
 //   static constexpr std::int64_t trips       a sample is that share of an operation
 //   static constexpr bool goes_on             can go on alone until the others have finished
+//   static constexpr bool waits_for_all       no operation ends before every rank's
 //   void announce(const Round&)               before a round's operations
 //   auto operation() const                    one operation, to be called
 //   std::int64_t checked_ns(const Clock&)     one operation with its data checked: what it took
+//   Waits ask_waits(ReadWaits)                those of the ranks that its samples wait for
 //   void end()
 //   std::int64_t payload_bytes() const, const Mismatch& mismatch() const, std::int64_t compared() const
 #pragma once
@@ -18,6 +20,7 @@
 #include "fabricgauge/messages.hpp"
 #include "fabricgauge/together.hpp"
 #include "fabricgauge/transport.hpp"
+#include "fabricgauge/waits.hpp"
 
 namespace fabricgauge {
 
@@ -27,6 +30,7 @@ class PairOrigin {
 public:
     static constexpr std::int64_t trips = Running::one_way_trips;
     static constexpr bool goes_on = true;
+    static constexpr bool waits_for_all = false;
 
     PairOrigin(const Running& running, Messages& messages, const Case& pair)
         : running_(running), messages_(messages), pair_(pair) {}
@@ -56,6 +60,11 @@ public:
             messages_.verify(Running::reply_author, checked_, running_.transport.rank(), mismatch_);
         ++checked_;
         return lasted_ns;
+    }
+
+    Waits ask_waits(ReadWaits read_waits) {
+        payload_bytes_ += static_cast<std::int64_t>(sizeof(Round));
+        return read_waits() + waits_of_target(running_.transport, running_.peer);
     }
 
     void end() {
@@ -89,6 +98,7 @@ class RingOrigin {
 public:
     static constexpr std::int64_t trips = 1;
     static constexpr bool goes_on = false;
+    static constexpr bool waits_for_all = true;
 
     RingOrigin(const Running& running, RingMessages& messages, const Communicator& communicator)
         : running_(running), messages_(messages),
@@ -112,6 +122,8 @@ public:
         ++checked_;
         return lasted_ns;
     }
+
+    Waits ask_waits(ReadWaits read_waits) const { return read_waits(); }
 
     void end() {}
 

@@ -140,7 +140,7 @@ private:
     void make_rounds(Group& group, Origin& origin, TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
         ConcurrentDirector director(measured_, precision_, group.ranks(), Origin::trips,
-                               longest_concurrent_batch(measured_.pattern));
+                               longest_concurrent_batch(measured_.pattern), communicator_.crowded);
         ConcurrentRounds<Group, Clock, Origin> rounds(group, clock_, precision_, origin,
                                                  director.longest_round(),
                                                  communicator_.rank == 0 ? &director : nullptr);
@@ -155,6 +155,7 @@ private:
         result.recorder = std::move(director.recorder());
         result.stop = director.stop();
         result.batch = director.batch();
+        result.waiting = director.waiting();
     }
 
     template <typename Group>
@@ -188,7 +189,8 @@ private:
     void answer(const Running& running, Messages& messages, const Case& pair,
                 TogetherResult& result) const {
         TargetResult done;
-        TargetPart<std::decay_t<decltype(running.transport)>, Running>(running, messages, pair)
+        TargetPart<std::decay_t<decltype(running.transport)>, Running>(running, messages, pair,
+                                                                       precision_.read_waits)
             .run(done);
         if (!communicator_.same_node(role_.peer)) result.payload_bytes = done.payload_bytes;
     }

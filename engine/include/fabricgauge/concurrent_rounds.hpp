@@ -33,7 +33,8 @@ public:
     // `director` decides at rank 0 and is null elsewhere.
     ConcurrentRounds(Group& group, const Clock& clock, const Precision& precision, Origin& origin,
                 std::int64_t longest_round, ConcurrentDirector* director)
-        : group_(group), clock_(clock), check_(precision.check_data),
+        : group_(group), clock_(clock), read_waits_(precision.read_waits),
+          check_(precision.check_data),
           check_first_(precision.check_first), origin_(origin), director_(director),
           stamps_(static_cast<std::size_t>(longest_round) + 1),
           all_(director == nullptr ? 0 : static_cast<std::size_t>(longest_round * group.ranks())),
@@ -45,16 +46,22 @@ public:
             origin_.announce({1, 1, 0, 1});
             origin_.checked_ns(clock_);
         }
-        ConcurrentRound next = told();
-        for (ConcurrentRound round = next; round.samples > 0; round = next) {
+        ConcurrentRound previous{};
+        for (ConcurrentRound round = told();; round = told()) {
+            if (round.last_counts != 0) keep(previous);
+            if (round.anew != 0) own_.discard_all();
+            if (round.samples == 0) break;
+            if (round.samples < 0) {
+                tell_waits();
+                continue;
+            }
             const std::int64_t round_began_ns = clock_.now_ns();
             make(round);
             group_.gather(stamps_.data(), round.samples, all_.data());
             if (director_ != nullptr)
                 director_->take(round, all_.data(), seconds_since(began_ns),
                                 seconds_since(round_began_ns));
-            next = told();
-            if (next.last_counts != 0) keep(round);
+            previous = round;
         }
         origin_.end();
         own_.settle();
@@ -73,6 +80,25 @@ private:
         if (director_ != nullptr) round = director_->next();
         group_.tell(&round, sizeof round);
         return round;
+    }
+
+    // A pair's samples wait for its own ranks, those of a ring for all ranks.
+    void tell_waits() {
+        const Waits waits = origin_.ask_waits(read_waits_);
+        const std::int64_t own[] = {waits.turns, waits.waited_ns};
+        std::vector<std::int64_t> all(
+            director_ == nullptr ? 0 : 2 * static_cast<std::size_t>(group_.ranks()));
+        group_.gather(own, 2, all.data());
+        if (director_ == nullptr) return;
+        GroupWaits groups;
+        for (std::size_t i = 0; i < all.size(); i += 2) {
+            const Waits of_rank{all[i], all[i + 1]};
+            if (Origin::waits_for_all && !groups.empty())
+                groups.front() = groups.front() + of_rank;
+            else
+                groups.push_back(of_rank);
+        }
+        director_->take_waits(groups);
     }
 
     void make(const ConcurrentRound& round) {
@@ -122,6 +148,7 @@ private:
 
     Group& group_;
     const Clock& clock_;
+    ReadWaits read_waits_;
     bool check_;
     bool check_first_;
     Origin& origin_;

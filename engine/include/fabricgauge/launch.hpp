@@ -14,7 +14,7 @@
 //   void show_window(std::byte* memory, std::int64_t bytes, int origin, int target, Epoch epoch)
 //                                                         the target's memory; not if pairs_only
 //   void close_window()                                   collective, all three; null but at the target
-//   void open_pair(const Case&, const Messages&)          of the two ranks of a case
+//   void open_pair(const Case&, Messages&)                of the two ranks of a case
 //   std::string close_pair()                              what that took, JSON; empty for MPI
 //   void release(int rank), void await_release(int from)  an idle rank waits without load
 //   void open_communicator(int members), void close_communicator()  collective; the first `members` ranks
@@ -68,7 +68,7 @@ public:
         : transport_(transport), output_(output), settings_(settings),
           placement_(Host::placement()), node_(meet_neighbours()),
           evidence_(transport.rank(), placement_.host, node_.lowest),
-          part_(transport, clock_, settings.precision, settings.memory, nodes_, *this) {}
+          part_(transport, clock_, settings.precision, settings.memory, nodes_, processors_, *this) {}
 
     void run(const std::vector<Case>& cases) {
         const std::int64_t began_ns = clock_.now_ns();
@@ -108,15 +108,20 @@ private:
     Neighbours meet_neighbours() {
         std::string all;
         for (const std::string& told :
-             transport_.gather(placement_.node_key() + '\t' + Host::addresses()))
+             transport_.gather(placement_.node_key() + '\t' + placement_.boot_id + '\t' +
+                               placement_.cpus_allowed + '\t' + Host::addresses()))
             all += told + '\n';
         transport_.broadcast(all);
         std::istringstream lines(all);
         std::vector<std::string> keys, addresses;
-        for (std::string key, list; std::getline(lines, key, '\t') && std::getline(lines, list);) {
+        std::string key, list;
+        for (RankProcessors place;
+             std::getline(lines, key, '\t') && std::getline(lines, place.machine, '\t') &&
+             std::getline(lines, place.allowed, '\t') && std::getline(lines, list);) {
             hosts_.push_back(key.substr(0, key.find('|')));
             keys.push_back(key);
             addresses.push_back(list);
+            processors_.push_back(place);
         }
         nodes_ = nodes_of(keys);
         for (std::size_t rank = 0; rank < keys.size(); ++rank)
@@ -279,6 +284,7 @@ private:
     Placement placement_;
     std::vector<std::string> hosts_;
     std::vector<int> nodes_;  // of each rank
+    std::vector<RankProcessors> processors_;
     NodeAddresses addresses_;
     Neighbours node_;
     typename Host::Evidence evidence_;

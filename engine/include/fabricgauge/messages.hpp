@@ -82,6 +82,10 @@ public:
     // mismatch of the case. Without a check of all samples only the first 4 MiB of each thread's
     // messages are compared, at least one message.
     void verify(Author author, std::uint64_t sample, int rank, Mismatch& found);
+    // The last bytes of each message are the message layer's own and are not compared.
+    void leave_out_last(std::int64_t bytes) noexcept { left_out_ = bytes; }
+    // Return false if that leaves nothing of a message.
+    bool compares() const noexcept { return left_out_ == 0 || bytes_ > left_out_; }
 
 private:
     struct Places {
@@ -105,6 +109,7 @@ private:
     Pattern pattern_;
     std::int64_t bytes_;
     std::int64_t count_;  // messages of a thread
+    std::int64_t left_out_ = 0;
     bool check_;
     bool sends_apart_;  // each message is sent from bytes of its own
     bool at_window_;

@@ -12,21 +12,9 @@
 #include "fabricgauge/recorder.hpp"
 #include "fabricgauge/stopping.hpp"
 #include "fabricgauge/transport.hpp"
-#include "fabricgauge/waits.hpp"
+#include "fabricgauge/wait_gate.hpp"
 
 namespace fabricgauge {
-
-// The precision and limits of a measurement, the same for every case of a launch.
-struct Precision {
-    double relative_half_width;
-    double confidence;
-    std::int64_t iterations;
-    double clock_overhead_s;
-    bool check_data;
-    bool check_first = false;       // compares the data of the first sample alone
-    ReadWaits read_waits = nullptr;  // null where waits for a processor are not known
-    double extension_s = 0.0;        // see longest_with_waits_s
-};
 
 // The origin's result. payload_bytes is all that this rank sent, with control messages. `waiting`:
 // see waits_made_median.
@@ -62,7 +50,7 @@ public:
           precision_(precision), channels_(Running::threaded ? measured.threads : 1),
           stamps_(static_cast<std::size_t>(channels_ * stride)),
           interval_(precision.relative_half_width, precision.confidence),
-          budget_(measured.budget_s), iterations_(precision.iterations) {}
+          gate_(measured, precision, measured.budget_s), iterations_(precision.iterations) {}
 
     void run(OriginResult& result) {
         began_ns_ = clock_.now_ns();
@@ -70,7 +58,8 @@ public:
         if (result.stop == Stop::none) measure(result, operation_s);
         result.recorder.settle();
         result.wall_s = elapsed_s();
-        result.compared = static_cast<std::int64_t>(checked_);
+        result.waiting = gate_.waiting();
+        result.compared = messages_.compares() ? static_cast<std::int64_t>(checked_) : 0;
         end_target(result);
     }
 
@@ -79,18 +68,17 @@ private:
 
     // Duration of one operation, from a first try and, where that was short, from a few more.
     double find_batch(OriginResult& result) {
-        const Waits before = ask_waits(result);
+        begin_waits(result);
         double operation_s = round(result, 1, 1, false, precision_.check_first);
         if (operation_s >= shortest_first_sample_s || 2.0 * operation_s > measured_.budget_s) {
             keep(result, 1, 1, precision_.check_first ? 1 : kept_channels());
-            if (budget_.reached(elapsed_s(), operation_s) &&
-                !waits_out(result, before, operation_s))
+            if (gate_.is_spent(elapsed_s(), operation_s) && budget_ends(result, operation_s))
                 result.stop = Stop::budget;
             if (iterations_.reached(1)) result.stop = Stop::iterations;
             return operation_s;
         }
         result.recorder.discard(precision_.check_first ? 1 : kept_channels());
-        if (!budget_.reached(elapsed_s(), probes * operation_s)) {
+        if (!gate_.is_spent(elapsed_s(), probes * operation_s)) {
             round(result, probes, 1, true, precision_.check_data);
             result.recorder.discard(probes * kept_channels());
             operation_s = quickest_probe_s();
@@ -114,16 +102,15 @@ private:
         double sample_s = operation_s * static_cast<double>(result.batch);  // of the last block
         double measured_s = 0.0;
         bool disturbed = sample_s >= shortest_first_sample_s;
-        Waits waits = ask_waits(result);
+        begin_waits(result);
         while (result.stop == Stop::none) {
-            const Waits before = waiting_out_ ? ask_waits(result) : waits;
-            const std::int64_t taken = recorder.samples() + recorder.samples_waiting();
+            const std::int64_t before = taken(result);
             const std::int64_t length =
                 std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
-                         std::min({block, taken == 0 ? longest_first_block : block,
+                         std::min({block, before == 0 ? longest_first_block : block,
                                    samples_within(measured_.budget_s / 16.0, sample_s)}));
             const std::int64_t samples = std::max<std::int64_t>(
-                1, iterations_.clip(length * kept_channels(), taken) / kept_channels());
+                1, iterations_.clip(length * kept_channels(), before) / kept_channels());
             const double round_s =
                 round(result, samples, result.batch,
                       sample_s < longest_lead_in_s, precision_.check_data);
@@ -132,9 +119,10 @@ private:
             sample_s = round_s / static_cast<double>(samples);
             // A rank that waited for a processor during the probes made all that follows from them.
             // Without time for another block the samples are kept: a case never ends with none.
-            bool is_spent = budget_.reached(elapsed_s(), round_s);
+            bool is_spent = gate_.is_spent(elapsed_s(), round_s);
             const bool undisturbed =
-                waiting_out_ && !waits_made_median(ask_waits(result) - before, samples, round_s);
+                gate_.waits_out() &&
+                gate_.has_passed({ask_waits(result)}, samples, round_s, elapsed_s());
             const double quickest_s = quickest_operation_s(samples);
             disturbed = sample_s > disturbed_factor * std::min(quickest_s, operation_s) *
                                        static_cast<double>(result.batch);
@@ -148,28 +136,26 @@ private:
                     block = longer;
                     measured_s = 0.0;
                     interval_ = {precision_.relative_half_width, precision_.confidence};
-                    waits = ask_waits(result);
+                    begin_waits(result);
                 }
             }
-            if (undisturbed) {
-                is_spent = waiting_out_ = false;
-                budget_ = BudgetRule(elapsed_s() + measured_.budget_s);
-            }
+            if (undisturbed) is_spent = false;
             // All further samples are kept, so that a case that never settles has samples.
             if (!undisturbed && elapsed_s() > measured_.budget_s / 2.0 &&
                 recorder.blocks_waiting() >= Recorder::fewest_searched)
                 recorder.settle();
-            if (iterations_.reached(recorder.samples() + recorder.samples_waiting())) {
+            if (iterations_.reached(taken(result))) {
                 result.stop = Stop::iterations;
             } else if (is_spent) {
-                if (!waits_out(result, waits, measured_s)) result.stop = Stop::budget;
+                if (budget_ends(result, measured_s)) result.stop = Stop::budget;
             } else if (!iterations_.limits() && interval_.due(measured_s) &&
                        interval_.narrow(recorder.settled_medians_ps()) &&
-                       !waited(result, waits, measured_s)) {
+                       interval_ends(result, measured_s)) {
                 result.stop = Stop::interval;
             }
         }
-        result.waiting = waited(result, waits, measured_s);
+        if (result.stop == Stop::iterations && gate_.reads())
+            gate_.look({ask_waits(result)}, taken(result), measured_s);
     }
 
     // A rank that is not running answers the signal of a block late: in blocks of one short message
@@ -179,34 +165,28 @@ private:
         return std::min(longest_first_block, samples_within(measured_.budget_s / 2.0, sample_s));
     }
 
-    bool waited(OriginResult& result, const Waits& before, double measured_s) {
-        const Recorder& recorder = result.recorder;
-        // A stream of large messages goes on while a rank waits.
-        if (measured_.message_bytes > longest_of_fewest_bytes) return false;
-        return waits_made_median(ask_waits(result) - before,
-                                 recorder.samples() + recorder.samples_waiting(), measured_s);
+    std::int64_t taken(const OriginResult& result) const {
+        return result.recorder.samples() + result.recorder.samples_waiting();
     }
 
-    // Asked at the end of the budget: return true to go on until samples come that waits did not
-    // make, or until their measuring would end past the longest time.
-    bool waits_out(OriginResult& result, const Waits& before, double measured_s) {
-        const double latest_s =
-            longest_with_waits_s(measured_.budget_s, precision_.extension_s) - measured_.budget_s;
-        if (iterations_.limits() || elapsed_s() >= latest_s || !waited(result, before, measured_s))
-            return false;
-        budget_ = BudgetRule(latest_s);
-        return waiting_out_ = true;
+    void begin_waits(OriginResult& result) {
+        if (gate_.reads()) gate_.begin({ask_waits(result)});
+    }
+
+    bool interval_ends(OriginResult& result, double measured_s) {
+        return !gate_.reads() ||
+               gate_.interval_ends({ask_waits(result)}, taken(result), measured_s);
+    }
+
+    bool budget_ends(OriginResult& result, double measured_s) {
+        return !gate_.reads() || gate_.budget_ends({ask_waits(result)}, taken(result), measured_s,
+                                                   elapsed_s());
     }
 
     // Waits of both ranks.
     Waits ask_waits(OriginResult& result) {
-        if (precision_.read_waits == nullptr) return {};
-        const Round question{-1, 0, 0};
-        running_.transport.send_control(&question, sizeof question, running_.peer);
-        result.payload_bytes += static_cast<std::int64_t>(sizeof question);
-        Waits at_target;
-        running_.transport.receive_control(&at_target, sizeof at_target, running_.peer);
-        return precision_.read_waits() + at_target;
+        result.payload_bytes += static_cast<std::int64_t>(sizeof(Round));
+        return precision_.read_waits() + waits_of_target(running_.transport, running_.peer);
     }
 
     // Leaves the readings in stamps_; returns the time of all samples together.
@@ -320,11 +300,10 @@ private:
     std::int64_t channels_;
     std::vector<std::int64_t> stamps_;  // the readings of each thread, `stride` apart
     IntervalRule interval_;
-    BudgetRule budget_;
+    WaitGate gate_;
     IterationsRule iterations_;
     std::uint64_t checked_ = 0;
     std::int64_t began_ns_ = 0;
-    bool waiting_out_ = false;  // past the budget, all samples so far are waits
 };
 
 }  // namespace fabricgauge

@@ -15,6 +15,7 @@
 #include "fabricgauge/device_copies.hpp"
 #include "fabricgauge/feasibility.hpp"
 #include "fabricgauge/measuring.hpp"
+#include "fabricgauge/neighbours.hpp"
 #include "fabricgauge/records.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
@@ -44,9 +45,10 @@ template <typename Transport, typename Clock, typename Progress>
 class Part {
 public:
     Part(Transport& transport, const Clock& clock, const Precision& precision,
-         const PairMemory& memory, const std::vector<int>& nodes, Progress& progress)
+         const PairMemory& memory, const std::vector<int>& nodes,
+         const std::vector<RankProcessors>& processors, Progress& progress)
         : transport_(transport), clock_(clock), precision_(precision), memory_(memory),
-          nodes_(nodes), progress_(progress), common_(transport, clock) {}
+          nodes_(nodes), processors_(processors), progress_(progress), common_(transport, clock) {}
 
     // The reason why this rank's device has no room for the case, else empty; the memory is kept
     // for take().
@@ -187,8 +189,10 @@ private:
 
     template <typename Around>
     void take_in_communicator(const Case& measured, RankReport& report, Around&& around) {
-        const Communicator communicator{transport_.rank(), members_of(measured, transport_.ranks()),
-                                        nodes_};
+        const int members = members_of(measured, transport_.ranks());
+        const bool crowded =
+            transport_.rank() == 0 && outnumber_processors(processors_, members);
+        const Communicator communicator{transport_.rank(), members, nodes_, crowded};
         if (on_device(measured)) tell_memory(measured, report);
         transport_.open_communicator(communicator.members);
         around([&] { take_together(measured, communicator, report); });
@@ -209,7 +213,7 @@ private:
         report.measured =
             measured_members({result.recorder, result.stop, result.batch, result.wall_s,
                               precision_.confidence, precision_.check_data, result.mismatch,
-                              result.compared});
+                              result.compared, result.waiting});
         if (communicator.rank != 0) return;
         JsonWriter json;
         write_together(json, result.together);
@@ -252,6 +256,7 @@ private:
     const PairMemory& memory_;
     std::optional<Buffer> reserved_;  // of the device, for the case to come
     const std::vector<int>& nodes_;
+    const std::vector<RankProcessors>& processors_;
     Progress& progress_;
     SynchronisedClock<Transport, Clock> common_;
 };

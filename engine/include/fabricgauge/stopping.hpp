@@ -5,7 +5,21 @@
 #include <cstdint>
 #include <vector>
 
+#include "fabricgauge/waits.hpp"
+
 namespace fabricgauge {
+
+// The precision and limits of a measurement, the same for every case of a launch.
+struct Precision {
+    double relative_half_width;
+    double confidence;
+    std::int64_t iterations;
+    double clock_overhead_s;
+    bool check_data;
+    bool check_first = false;        // compares the data of the first sample alone
+    ReadWaits read_waits = nullptr;  // null where waits for a processor are not known
+    double extension_s = 0.0;        // see longest_with_waits_s
+};
 
 enum class Stop { none, interval, budget, iterations };
 
@@ -44,7 +58,7 @@ private:
     double budget_s_;
 };
 
-// A case of two ranks and short messages whose samples are waits for a processor does not end with
+// A case of short messages whose samples are waits for a processor does not end with
 // its budget: it goes on until other samples come, and measures for the budget's time again. All
 // that ends within five budgets, and within `extension_s` beyond the first.
 constexpr double longest_extension_s = 3.0;

@@ -20,6 +20,8 @@ struct Communicator {
     int rank;
     int members;
     std::vector<int> nodes;
+    // Some machine has fewer processors than members; known to rank 0.
+    bool crowded = false;
 
     bool same_node(int other) const {
         return nodes[static_cast<std::size_t>(rank)] == nodes[static_cast<std::size_t>(other)];
@@ -53,6 +55,7 @@ struct TogetherResult {
     Stop stop = Stop::none;
     std::int64_t batch = 1;
     double wall_s = 0.0;
+    bool waiting = false;  // see waits_made_median
     Mismatch mismatch;
     std::int64_t compared = 0;
     std::int64_t payload_bytes = 0;

@@ -37,6 +37,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "fabricgauge/waits.hpp"
+
 namespace fabricgauge {
 
 // A call of the message layer that failed.
@@ -53,6 +55,16 @@ struct Round {
     std::int64_t lead_in;
     std::int64_t checked = 0;  // 1 where the data of each sample are compared
 };
+
+// Ask the target; it answers in TargetPart.
+template <typename Transport>
+Waits waits_of_target(Transport& transport, int peer) {
+    const Round question{-1, 0, 0};
+    transport.send_control(&question, sizeof question, peer);
+    Waits waits;
+    transport.receive_control(&waits, sizeof waits, peer);
+    return waits;
+}
 
 // Empty control messages, by which origin and target wait for each other.
 template <typename Transport>

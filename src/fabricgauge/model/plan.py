@@ -9,7 +9,6 @@ import msgspec
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.pattern import (
     BUFFERED_PATTERNS,
-    PAIR_PATTERNS,
     ROUND_ROBIN_PATTERNS,
     Buffers,
     Epoch,
@@ -85,9 +84,10 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def extension_s(self) -> float:
         """The longest seconds beyond its budget if its ranks wait for a processor."""
-        if self.pattern in PAIR_PATTERNS and self.message_bytes <= LONGEST_WAITED_OUT_BYTES:
-            return min(4 * self.budget_s, LONGEST_EXTENSION_S)
-        return 0.0
+        in_rounds = self.pattern in ROUND_ROBIN_PATTERNS
+        if in_rounds or self.message_bytes > LONGEST_WAITED_OUT_BYTES:
+            return 0.0
+        return min(4 * self.budget_s, LONGEST_EXTENSION_S)
 
 
 #: The planned cases, or a second measurement of suspects, pair by pair.

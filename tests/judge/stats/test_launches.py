@@ -19,9 +19,12 @@ from fabricgauge.judge.stats.series import (
 WINDOW_BYTES = planted.WINDOW * 65536
 
 
-def observed(median_s: float, launch: int = 1, width: float = 0.01) -> Observation:
+def observed(
+    median_s: float, launch: int = 1, width: float = 0.01, *, waiting: bool = False
+) -> Observation:
     sample = planted.Sample("bandwidth", 65536, 0, median_s, width)
-    (found,) = find_usable(launch, [planted.measurement(sample)])
+    case = msgspec.structs.replace(planted.measurement(sample), waiting=waiting)
+    (found,) = find_usable(launch, [case])
     return found
 
 
@@ -46,6 +49,23 @@ def test_interval_holds_the_value_and_every_launch(medians: list[float]) -> None
         assert estimate.low <= estimate.value <= estimate.high
     assert len(point(65536, all_of_them).launch_medians) == len(medians)
     assert time_estimate(all_of_them) == time_estimate(all_of_them[::-1])
+
+
+@given(st.lists(st.tuples(st.floats(1e-7, 1e2), st.booleans()), min_size=1, max_size=9))
+def test_medians_of_waits_count_only_if_there_are_no_others(
+    launches: list[tuple[float, bool]],
+) -> None:
+    measured = point(
+        65536,
+        [
+            observed(median_s, launch, waiting=waiting)
+            for launch, (median_s, waiting) in enumerate(launches)
+        ],
+    )
+    undisturbed = [median_s for median_s, waiting in launches if not waiting]
+    assert measured.launch_medians == tuple(undisturbed or [median_s for median_s, _ in launches])
+    assert measured.time.supported == bool(undisturbed)
+    assert measured.bandwidth.supported == bool(undisturbed)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, float("nan"), float("inf")])

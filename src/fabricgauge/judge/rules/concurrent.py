@@ -55,7 +55,7 @@ def judge(subject: Subject) -> Verdict | Skipped | tuple[()]:
     quiet = [
         (launch, case)
         for launch, case in cases
-        if (shares := waits([case])) and float(np.median(shares)) < waiting
+        if not case.waiting and (shares := waits([case])) and float(np.median(shares)) < waiting
     ]
     shares_of_bound = [share for launch, case in quiet for share in _compare(subject, launch, case)]
     if not shares_of_bound:

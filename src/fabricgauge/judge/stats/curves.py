@@ -13,6 +13,7 @@ from fabricgauge.judge.stats.series import (
     Series,
     bandwidth_estimate,
     find_usable,
+    select_undisturbed,
     series_of,
     time_estimate,
 )
@@ -271,7 +272,8 @@ def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: st
     timed = words.quantity == "time"
     estimate = time_estimate if timed else bandwidth_estimate
 
-    def point(size: int, observations: Sequence[Observation]) -> SuitePoint:
+    def point(size: int, observed: Sequence[Observation]) -> SuitePoint:
+        observations = select_undisturbed(observed)
         measured = [
             observation.measurement for observation in observations if observation.measurement
         ]

@@ -65,6 +65,16 @@ def find_usable(launch: int, measurements: Iterable[Measurement]) -> Iterator[Ob
             )  # fmt: skip
 
 
+def select_undisturbed(observed: Sequence[Observation]) -> tuple[Observation, ...]:
+    """Return observations whose medians no waits made, or all if there are none."""
+    undisturbed = tuple(observation for observation in observed if not is_waiting(observation))
+    return undisturbed or tuple(observed)
+
+
+def is_waiting(observation: Observation) -> bool:
+    return observation.measurement is not None and observation.measurement.waiting
+
+
 def time_estimate(observed: Sequence[Observation]) -> Estimate:
     """Return the seconds per sample over at least one usable measurement of the same case."""
     return Estimate(
@@ -230,9 +240,15 @@ _Sizes = dict[tuple[int, bool], list[Observation]]
 
 
 def point(message_bytes: int, observed: Sequence[Observation], sized: bool = True) -> Point:
-    """Return the point of one size from all its usable measurements."""
+    """Return the point of one size from its usable measurements.
+
+    Those that consist of waits for a processor count only if there are no others.
+    """
     ordered = tuple(
-        sorted(observed, key=lambda observation: (observation.launch, observation.median_s))
+        sorted(
+            select_undisturbed(observed),
+            key=lambda observation: (observation.launch, observation.median_s),
+        )
     )
     return Point(message_bytes, time_estimate(ordered), bandwidth_estimate(ordered), ordered, sized)
 

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from fabricgauge.judge.stats.series import Observation, find_usable, time_estimate
+from fabricgauge.judge.stats.series import (
+    Observation,
+    find_usable,
+    select_undisturbed,
+    time_estimate,
+)
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import digits, duration, percent, size
@@ -27,7 +32,8 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
 
     The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
     A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
-    over all launches. ``overlap`` is 0 to 1, None for a blocking operation.
+    over all launches. ``waiting`` is true if waits for processors made the median in some launch.
+    ``overlap`` is 0 to 1, None for a blocking operation.
     """
 
     network: str | None
@@ -51,6 +57,7 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
     clock: str
     clock_error_s: float
     late_starts: int
+    waiting: bool
     overlap: float | None
     compute_s: float
     messages_per_s: float
@@ -81,7 +88,8 @@ def concurrent_cases(run: Run) -> tuple[ConcurrentCase, ...]:
     return tuple(_merge(networks[key], observations[key]) for key in sorted(observations))
 
 
-def _merge(network: str | None, observations: Sequence[Observation]) -> ConcurrentCase:
+def _merge(network: str | None, measured: Sequence[Observation]) -> ConcurrentCase:
+    observations = select_undisturbed(measured)
     estimate = time_estimate(observations)
     cases = [
         observation.measurement
@@ -112,6 +120,7 @@ def _merge(network: str | None, observations: Sequence[Observation]) -> Concurre
         clock=next(clock for clock in _CLOCKS if clock in clocks),
         clock_error_s=max(result.clock_error_s for result in together),
         late_starts=sum(result.late_starts for result in together),
+        waiting=any(case.waiting for case in cases),
         overlap=statistics.median(overlaps) if overlaps else None,
         compute_s=statistics.median(result.compute_s for result in together),
         messages_per_s=messages_per_s,

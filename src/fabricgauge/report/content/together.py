@@ -34,6 +34,10 @@ _BIASED = (
     "Some of these times start after a barrier, since no synchronised clock was available: "
     "ranks leave a barrier at different moments, which biases the figures."
 )
+_WAITED = (
+    "“Waits” marks a median that waits for processors made: half of the samples or more may contain"
+    " one. It is the hosts' figure, not the network's, so it has no interval."
+)
 _COLLECTIVES = (
     "A time is that of one operation: from the first rank's start to the last rank's exit, so that"
     " percentiles are those of the slowest rank. Clock “synchronised”: one clock for all ranks,"
@@ -107,15 +111,22 @@ _LOAD_SENDS: Column = (
     "load sends",
     lambda case: f"{amount(case.load_bytes_per_s)}/s" if case.load_bytes_per_s else "",
 )
+_WAITS: Column = ("host", lambda case: "waits" if case.waiting else "")
 #: Error of the clock that all ranks share; empty without such a clock.
 _ERROR: Column = (
     "its error",
     lambda case: duration(case.clock_error_s) if case.clock == "synchronised" else "",
 )
+
+
+def _interval_us(case: ConcurrentCase) -> str:
+    return f"{microseconds(case.low_s)} to {microseconds(case.high_s)}"
+
+
 #: Every time of a case, in µs.
 _TIMES: tuple[Column, ...] = (
     _time("median", "median µs", microseconds),
-    ("interval µs", lambda case: f"{microseconds(case.low_s)} to {microseconds(case.high_s)}"),
+    ("interval µs", lambda case: TOO_FEW if case.waiting else _interval_us(case)),
     *(_time(statistic, words=microseconds) for statistic in ("p90", "p99", "p99.9", "min", "max")),
 )
 _COUNTS: tuple[Column, ...] = (
@@ -130,6 +141,8 @@ def _table(
     limit: doc.RowLimit | None = None,
     right: bool = False,
 ) -> doc.Table:
+    cases = tuple(cases)
+    columns = (*columns, _WAITS) if _any_waited(cases) else columns
     rows = tuple(tuple(cell(case) for _, cell in columns) for case in cases)
     heads = tuple(doc.ColumnHead(head, right) for head, _ in columns)
     return doc.Table(heads, rows, limit=limit)
@@ -213,12 +226,17 @@ def _operations(
         page_pictures += plots * fit
         blocks: tuple[doc.Block, ...] = (
             *([doc.Paragraph(_BIASED, kind="caution")] if any(map(is_biased, group)) else []),
+            *([doc.Paragraph(_WAITED, kind="caution")] if _any_waited(group) else []),
             doc.side_by_side(plots) if fit else doc.Paragraph(_WITHOUT, kind="soft"),
             _table(group, *columns, limit=limit, right=True),
         )
         title = words_of(group[0].pattern).title
         note = f"{named(group[0].network)}, {counted(len(group), 'case')}"
         yield doc.Fold(title, note, blocks, open=bool(plots and fit) or not place)
+
+
+def _any_waited(cases: Iterable[ConcurrentCase]) -> bool:
+    return any(case.waiting for case in cases)
 
 
 _WITHOUT = f"Without plots: a page has at most {MOST_PLOTS}. The figures are all here."
