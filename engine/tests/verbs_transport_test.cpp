@@ -153,14 +153,23 @@ int main() {
         VerbsOptions options = few(3);
         options.messages_by = MessagesBy::write;
         // More messages than the last byte can count.
-        const Precision many{0.01, 0.95, 600, 20e-9, false};
+        const Precision many{0.01, 0.95, 600, 20e-9, false, true};
         for (const std::int64_t bytes : {1, 8, 1000}) {
             fake_verbs::world().told_receives = 0;
             Case measured = with(Pattern::latency, bytes);
             measured.budget_s = 60.0;
-            const Recorder told = measure(measured, many, options).recorder;
-            check::expect(told.warmup_samples() + told.samples() >= 600);
+            const OriginResult told = measure(measured, many, options);
+            check::expect(told.recorder.warmup_samples() + told.recorder.samples() >= 600);
             check::expect_equal(fake_verbs::world().told_receives, 0);
+            check::expect_equal(told.mismatch.found, 0);
+            check::expect_equal(told.compared, bytes > 1 ? 1 : 0);
+            fake_verbs::world().damage = [](std::byte* data, std::size_t size) {
+                if (size > 5) data[5] ^= std::byte{1};
+            };
+            const Mismatch damaged = measure(measured, many, options).mismatch;
+            fake_verbs::world().damage = [](std::byte*, std::size_t) {};
+            check::expect_equal(damaged.found, bytes > 5 ? 1 : 0);
+            check::expect_equal(damaged.offset, bytes > 5 ? 5 : 0);
         }
     });
     check::test("a window is spread over several queue pairs", [] {

@@ -67,6 +67,9 @@ struct VerbsPlan {
 
 class VerbsPair {
 public:
+    // At the end of each message by a write.
+    static constexpr std::int64_t count_bytes = 1;
+
     // With its receives posted. `memory` is where all of its data lie.
     VerbsPair(const VerbsDevice& device, const VerbsLimits& limits, const VerbsMemory& memory,
               const VerbsPlan& plan, int peer);
@@ -157,7 +160,7 @@ private:
         request_.wr.rdma.rkey = other_.window_key;
         if (bytes > 0) place_there_ = place_there_ + 1 < other_.count ? place_there_ + 1 : 0;
     }
-    // The data are the case's own, and none are checked where this is done.
+    // The data are the case's own, and this byte of them is not compared.
     void raise_flag(const std::byte* data, std::int64_t bytes) noexcept {
         const_cast<std::byte*>(data)[bytes - 1] = std::byte{++flag_};
     }

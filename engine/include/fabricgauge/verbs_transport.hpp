@@ -88,7 +88,9 @@ public:
     }
 
     // Called by the two ranks of the case.
-    void open_pair(const Case& measured, const Messages& messages) {
+    void open_pair(const Case& measured, Messages& messages) {
+        if (device_.options().messages_by == MessagesBy::write && !is_one_sided(measured.pattern))
+            messages.leave_out_last(VerbsPair::count_bytes);
         const int peer = this->peer_in(measured);
         const Buffer& memory = this->memory_of(messages);
         is_passive_ = is_one_sided(measured.pattern) && !this->at_origin(measured);
