@@ -5,7 +5,8 @@ broken logs, and files of something else. ``--keep DIR`` leaves it there with it
 """
 
 import argparse
-import resource
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import msgspec
 from benchmarks.import_truth import tables
@@ -20,13 +22,11 @@ from benchmarks.tables import heading, table
 
 from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.judged import TableVerdict
-from fabricgauge.nodes import process
 
-FILES, STREAMS = 1000, (1000, 3000, 10_000)
+FILES, STREAMS, LOGS_MB = 1000, (1000, 3000, 10_000), (15.4, 100.0)
 #: Carries 12,066 MB/s of payload with an RDMA MTU of 4096.
 NETWORK = "edr mtu=4096"
 GOOD_MB_S, SLOW_MB_S = 12_000.0, 4_900.0
-TIMEOUT_S = 600.0
 _SIZES = tuple(2**power for power in range(23))
 
 
@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--files", type=int, default=FILES)
     parser.add_argument("--streams", type=int, nargs="*", default=STREAMS)
     parser.add_argument("--keep", type=Path, help="an empty folder for the archive and its run")
+    parser.add_argument("--mega-bytes", type=float, nargs="*", default=LOGS_MB)
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         _archive(options.keep or Path(folder), options.files)
@@ -120,6 +121,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     print(heading("Judging streams", "Tables of one file, processor time of the rules alone."))
     print(table(heads, rows))
+    what = "One file of OSU's tables; files are those that the run stores."
+    print(heading("Importing a long log", what))
+    long_heads = (
+        "log, MB",
+        "tables",
+        "s",
+        "processor s",
+        "MB per processor s",
+        "peak, MB",
+        "files, MB",
+    )
+    print(table(long_heads, [_whole_log(mega_bytes) for mega_bytes in options.mega_bytes]))
 
 
 def _archive(folder: Path, files: int) -> None:
@@ -130,12 +143,8 @@ def _archive(folder: Path, files: int) -> None:
         place = logs / f"node-{number // 100:02}" / f"{truth}-{number:04}.out"
         place.parent.mkdir(exist_ok=True)
         place.write_text(TRUTHS[truth](chance))
-    argv = [sys.executable, "-m", "fabricgauge", "import", str(logs), "-o", str(folder / "runs")]
-    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = process.run([*argv, "--network", NETWORK], timeout_s=TIMEOUT_S)
-    wall_s, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert done.exit_code in (0, 1, 3), done.stderr
-    used_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    used = _import(logs, folder / "runs")
+    wall_s, used_s = used.wall_s, used.processor_s
     what = f"{files:,} files: {wall_s:.1f} s, {used_s:.1f} s of processors; each has one verdict."
     print(heading("An archive of logs", what))
     (report,) = (folder / "runs").glob("*/report.json")
@@ -143,6 +152,44 @@ def _archive(folder: Path, files: int) -> None:
     said = Counter((Path(one.source).name.partition("-")[0], one.outcome.value) for one in judged)
     rows = [(*key, f"{number:,}") for key, number in sorted(said.items())]
     print(table(("truth", "verdict", "files"), rows))
+
+
+class _Used(NamedTuple):
+    """What an import took; ``peak_bytes`` is its largest resident set."""
+
+    wall_s: float
+    processor_s: float
+    peak_bytes: int
+
+
+def _import(logs: Path, runs: Path) -> _Used:
+    words = ("-o", str(runs), "--network", NETWORK, "--max-tables", "1000000")
+    argv = [sys.executable, "-m", "fabricgauge", "import", str(logs), *words]
+    began = time.perf_counter()
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL) as child:
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    wall_s = time.perf_counter() - began
+    assert child.returncode in (0, 1, 3), child.returncode
+    return _Used(wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def _whole_log(mega_bytes: float) -> tuple[str, ...]:
+    """Return size, tables, times, speed and peak memory of the import of one long log."""
+    chance, written, tables = Random(2), 0, 0  # noqa: S311
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "osu.out"
+        with log.open("w") as file:
+            while written < mega_bytes * 1e6:
+                written += file.write(osu(GOOD_MB_S * chance.uniform(0.985, 1.0)))
+                tables += 1
+        used = _import(log, Path(folder) / "runs")
+        files = [path.stat().st_size for path in (Path(folder) / "runs").rglob("*.json*")]
+    return (
+        f"{written / 1e6:.0f}", f"{tables:,}", f"{used.wall_s:.1f}", f"{used.processor_s:.1f}",
+        f"{written / used.processor_s / 1e6:.2f}", f"{used.peak_bytes / 1e6:.0f}",
+        f"{sum(files) / 1e6:.0f}",
+    )  # fmt: skip
 
 
 class _Report(msgspec.Struct):

@@ -133,7 +133,7 @@ def _take(nodes: int) -> Taken:
         result = clock.time("analyse", lambda: localise(run.launches, fabric.topology))
         context = clock.time("gather evidence", lambda: make_context(run, DEFAULTS, result))
         judged = clock.time("judge", lambda: judge_context(context))
-        clock.time("write files", lambda: write_reports(directory, judged, SILENT))
+        clock.time("write files", lambda: write_reports(directory, judged, DEFAULTS, SILENT))
         clock.time("terminal", lambda: report(judged, "terminal"))
         files = {file.name: file.stat().st_size / 1e6 for file in directory.path.iterdir()}
     named = [f"{fault.part} {fault.names[0]}" for a in result.analyses for fault in a.faults]

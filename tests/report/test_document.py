@@ -71,3 +71,15 @@ def test_no_block_lets_text_act_in_any_format() -> None:
         assert "\x1b" not in page, name
         assert "[2J" in page, name
     assert "<b>[x]" not in formats["html"](None, Setting())
+
+
+def test_rows_that_were_not_made_are_counted_with_those_that_are_cut_off() -> None:
+    limit = doc.RowLimit("and {count} more", {doc.SCREEN: 1, doc.PAGE: 2})
+    table = doc.Table(doc.heads("a"), (("1",), ("2",)), limit=limit, more=1000)
+    made = document(doc.Section("a", "A", (table,)))
+    for medium, rows, rest in ((doc.SCREEN, 1, "1,001"), (doc.PAGE, 2, "1,000")):
+        once = doc.cut_to_medium(made, medium)
+        shown, remark = once.sections[0].blocks
+        assert isinstance(shown, doc.Table) and len(shown.rows) == rows
+        assert remark == doc.Paragraph(f"and {rest} more", kind="caution")
+        assert doc.cut_to_medium(once, medium) == once

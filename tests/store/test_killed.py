@@ -120,7 +120,7 @@ def _rest(directory: RunDirectory, whole: Run, record: Callable[[str], None]) ->
             LaunchLine(launch.number, 1, launch.network, launch.nodes, launch.ended, ()),
         )
     run = msgspec.structs.replace(load(directory), complete=True)
-    conclude.write_reports(directory, conclude.conclude(run, DEFAULTS), SILENT)
+    conclude.write_reports(directory, conclude.conclude(run, DEFAULTS), DEFAULTS, SILENT)
 
 
 def test_a_run_that_is_killed_at_any_write_keeps_what_was_complete_and_is_finished(
@@ -189,7 +189,7 @@ def test_an_import_that_is_killed_at_any_write_is_readable_or_said_to_be_none(
     def import_into(root: Path) -> RunDirectory:
         directory = RunDirectory.create(root)
         run = import_logs(sources_of(log, None), directory, ("import",), SILENT)
-        conclude.write_reports(directory, conclude.conclude(run, DEFAULTS), SILENT)
+        conclude.write_reports(directory, conclude.conclude(run, DEFAULTS), DEFAULTS, SILENT)
         return directory
 
     seen = 0

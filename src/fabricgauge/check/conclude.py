@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from fabricgauge.check.kept_screen import keep_screen
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.ceiling.together import add_ceilings
 from fabricgauge.judge.evidence.contradictions import void_contradictions
@@ -28,7 +29,9 @@ from fabricgauge.store.run_directory import RunDirectory, now_utc
 KEPT = {"html": "report", "json": "report"}
 
 
-def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -> None:
+def write_reports(
+    directory: RunDirectory, judged: Judged, thresholds: Thresholds, progress: Progress
+) -> None:
     """Write verdicts and reports of a judged run; give a complete one its final name.
 
     A full disk is reported; it costs the reports but not the verdict.
@@ -42,6 +45,7 @@ def write_reports(directory: RunDirectory, judged: Judged, progress: Progress) -
             write_matrices(directory, [analysis.matrix for analysis in judged.fabric.analyses])
         for name, stem in {**KEPT, **tables}.items():
             directory.write_bytes(f"{stem}{FORMATS[name].suffix}", report(judged, name).encode())
+        keep_screen(directory, judged, thresholds)
         if judged.run.complete:
             directory.finish()
     except StoreError as error:

@@ -186,7 +186,7 @@ def create_imported_run(
         directory.discard(copies=True)
         raise
     judged = conclude(run, thresholds, against)
-    write_reports(directory, judged, progress)
+    write_reports(directory, judged, thresholds, progress)
     return judged, directory.path
 
 

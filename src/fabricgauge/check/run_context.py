@@ -145,5 +145,5 @@ class RunContext:
         environment = {**self.run.environment, **facts}
         run = msgspec.structs.replace(self.run, environment=environment, complete=complete)
         judged = judge_context(msgspec.structs.replace(self.context_now(), run=run), against)
-        write_reports(self.directory, judged, self.progress)
+        write_reports(self.directory, judged, self.target.thresholds, self.progress)
         return judged

@@ -5,7 +5,6 @@ of other tools come first, then names that differ by a typing error.
 """
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -180,5 +179,7 @@ def meant_options(word: str, command: click.Command) -> Iterator[str]:
 def _typing_errors(word: str, names: Iterable[str]) -> list[str]:
     """Return up to two names of which ``word`` can be a typing error or a beginning."""
     candidates = list(names)
+    from difflib import get_close_matches  # only a mistake loads it
+
     longer = [name for name in candidates if len(word) > 3 and name.startswith(word)]
     return longer[:2] or get_close_matches(word, candidates, n=2, cutoff=_TYPING_ERROR)

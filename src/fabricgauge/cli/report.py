@@ -9,7 +9,8 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.show import show
+from fabricgauge.cli.printing import is_verbose, report_file
+from fabricgauge.cli.show import show, show_screen
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.features import load_storing
 from fabricgauge.model.pattern import PAIR_PATTERNS
@@ -39,9 +40,8 @@ def report(
     run directory does not change: its verdicts.json keeps the verdicts of the day of the
     measurement.
     """
-    from fabricgauge.check.conclude import conclude, reference_curves
+    from fabricgauge.check.kept_screen import read_screen
     from fabricgauge.judge.thresholds import thresholds_from
-    from fabricgauge.store.run_files import load
 
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
@@ -55,8 +55,15 @@ def report(
         ctx.exit(exit_status(outcome, printing["fail_on"]))
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
+    how = Printing(**printing)
+    is_brief = how.format == "terminal" and not (against or is_verbose() or report_file())
+    if is_brief and (kept := read_screen(directory, thresholds)):
+        ctx.exit(show_screen(*kept, directory.path, how))
+    from fabricgauge.check.conclude import conclude, reference_curves
+    from fabricgauge.store.run_files import load
+
     judged = conclude(load(directory), thresholds, reference_curves(against))
-    ctx.exit(show(judged, directory.path, Printing(**printing), pattern))
+    ctx.exit(show(judged, directory.path, how, pattern))
 
 
 def _find_stored(output: Path | None, run: str) -> RunDirectory:

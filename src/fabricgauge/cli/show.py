@@ -16,6 +16,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import Outcome, exit_status
 
 if TYPE_CHECKING:
+    from fabricgauge.check.kept_screen import Screen
     from fabricgauge.model.judged import Judged
     from fabricgauge.report.interface import Setting
 
@@ -77,11 +78,7 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     Raises:
         UsageError: the file cannot be written.
     """
-    html = run / "report.html"
-    fields: dict[str, Any] = {
-        "run_directory": str(run), "html_file": str(html) if html.exists() else "",
-        "pattern": pattern, "fail_on": printing.fail_on, "printed": "",
-    }  # fmt: skip
+    fields = {**_run_fields(run, printing), "pattern": pattern}
     if printing.form == "plain":
         print_report("run", judged, printing.format, printing.to, **fields)
         return exit_status(judged.overall, printing.fail_on)
@@ -90,6 +87,32 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     write_files("run", judged, printing.format, printing.to, **fields)
     outcome = apply_strictness(judged.overall, printing.fail_on)
     return print_answer(printing.form, outcome, answer_run(judged, printing.form, outcome))
+
+
+def show_screen(outcome: Outcome, screen: "Screen", run: Path, printing: Printing) -> int:
+    """Print what is kept for a terminal of a judged run; return the exit status.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    from fabricgauge.check.kept_screen import render_screen
+    from fabricgauge.report.visible import list_places, visible
+
+    fields = _run_fields(run, printing)
+    colour = printing.to is None and shows_colour()
+    places = map(visible, list_places(fields["run_directory"], fields["html_file"]))
+    text = render_screen(screen, width(), colour)
+    deliver("\n".join((text, *(place.rstrip() for place in places), "")), printing.to)
+    return exit_status(outcome, printing.fail_on)
+
+
+def _run_fields(run: Path, printing: Printing) -> dict[str, Any]:
+    """Return the fields of a ``Setting`` for the report of a run."""
+    html = run / "report.html"
+    return {
+        "run_directory": str(run), "html_file": str(html) if html.exists() else "",
+        "fail_on": printing.fail_on, "printed": "",
+    }  # fmt: skip
 
 
 def write_files(

@@ -1,7 +1,7 @@
 """Interface of the judge: a run with its ceilings comes in, verdicts go out."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 import msgspec
@@ -76,13 +76,22 @@ def report_error(rule: str, error: Exception, about: VerdictSubject) -> Verdict:
     return complete(rule, verdict, about)
 
 
+_NO_SUBJECT = VerdictSubject()
+
+
 def complete(rule: str, verdict: Verdict, default: VerdictSubject) -> Verdict:
     """Return a rule's verdict with its rule, subject and id; ``default`` is the judged subject."""
-    about = default if verdict.about == VerdictSubject() else verdict.about
+    about = default if verdict.about == _NO_SUBJECT else verdict.about
+    words, identifier = _name_subject(rule, about)
     return msgspec.structs.replace(
-        verdict, rule=rule, subject=in_words.subject(about), network=about.network,
-        id=identity(rule, about.thing), about=about,
-    )  # fmt: skip
+        verdict, rule=rule, subject=words, network=about.network, id=identifier, about=about
+    )
+
+
+@lru_cache(maxsize=1024)
+def _name_subject(rule: str, about: VerdictSubject) -> tuple[str, str]:
+    """Return the subject in words, and the verdict's id; each table of a log has the same ones."""
+    return in_words.subject(about), identity(rule, about.thing)
 
 
 class Rule(Protocol):

@@ -50,21 +50,19 @@ def judgement(context: Context) -> RunVerdicts:
         verdicts = _number_verdicts(_apply_all(context))
         follows = consequences(context, verdicts)
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
-    from fabricgauge.judge.tables import join_verdicts, parts, table_verdict
+    from fabricgauge.judge.tables import TableVerdicts, parts, table_verdict
     from fabricgauge.judge.tables import overall as overall_of
 
-    judged_tables = []
+    joined = TableVerdicts()
     for part in parts(run):
         part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
         part_verdicts = [*_apply_all(part_context)]
         table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
-        judged_tables.append(
-            (table, [verdict for verdict in part_verdicts if verdict.rule != "completeness"])
-        )
+        joined.add(table, [verdict for verdict in part_verdicts if verdict.rule != "completeness"])
     order = {rule: position for position, rule in enumerate(RULES)}
-    all_verdicts = (*join_verdicts(judged_tables), *_apply("completeness", context))
+    all_verdicts = (*joined.join(), *_apply("completeness", context))
     ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
-    tables = tuple(table for table, _ in judged_tables)
+    tables = tuple(joined.tables)
     return RunVerdicts(ordered, overall_of(tables), tables)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 import msgspec
 
@@ -111,28 +111,54 @@ def overall(tables: Sequence[TableVerdict]) -> Outcome:
     return worst(outcomes, empty=Outcome.INCONCLUSIVE)
 
 
-def join_verdicts(judged: Sequence[tuple[TableVerdict, Sequence[Verdict]]]) -> Iterator[Verdict]:
-    """Yield the verdicts of all tables as those of one run.
+class TableVerdicts:
+    """Collects the verdicts of all tables as those of one run.
 
     Verdicts on a stream, and those that do not pass, stay. One passed or skipped verdict on a
-    network stands for all tables.
+    network stands for all tables; the others are dropped at once.
     """
-    calm: dict[tuple[str, str], Verdict] = {}
-    loud: set[tuple[str, str]] = set()
-    decided = any(table.decided for table, _ in judged)
-    for table, verdicts in judged:
+
+    def __init__(self) -> None:
+        self.tables: list[TableVerdict] = []
+        self._kept: list[tuple[Verdict, TableVerdict]] = []
+        #: By rule, network, and whether the verdict stays if a table decides.
+        self._calm: dict[tuple[str, str, bool], tuple[tuple[bool, bool, int], Verdict]] = {}
+
+    def add(self, table: TableVerdict, verdicts: Iterable[Verdict]) -> None:
+        """Add a table with its verdicts."""
+        self.tables.append(table)
         for verdict in verdicts:
-            key = verdict.rule, verdict.network
-            if decided and not table.decides and verdict.rule == fraction.ID:
-                continue  # another table has the stream
-            if verdict.about.kind != "network":
-                yield verdict
-            elif verdict.outcome in _CALM:
-                calm[key] = max(calm.get(key, verdict), verdict, key=_rank_calm)
-            else:
-                loud.add(key)
-                yield verdict if len(judged) == 1 else _name_table(verdict, table)
-    yield from (verdict for key, verdict in calm.items() if key not in loud)
+            if verdict.about.kind != "network" or verdict.outcome not in _CALM:
+                self._kept.append((verdict, table))
+                continue
+            key = verdict.rule, verdict.network, _stays(verdict, table)
+            # Of equal ones the first stays.
+            entry = (*_rank_calm(verdict), -len(self.tables)), verdict
+            if key not in self._calm or entry[0] > self._calm[key][0]:
+                self._calm[key] = entry
+
+    def join(self) -> Iterator[Verdict]:
+        """Yield the verdicts of the run."""
+        decided = any(table.decided for table in self.tables)
+        loud: set[tuple[str, str]] = set()
+        for verdict, table in self._kept:
+            if decided and not _stays(verdict, table):
+                continue
+            is_network = verdict.about.kind == "network"
+            if is_network:
+                loud.add((verdict.rule, verdict.network))
+            yield _name_table(verdict, table) if is_network and len(self.tables) > 1 else verdict
+        calm: dict[tuple[str, str], tuple[tuple[bool, bool, int], Verdict]] = {}
+        for (rule, network, stays), entry in self._calm.items():
+            if stays or not decided:
+                key = rule, network
+                calm[key] = max(calm.get(key, entry), entry, key=itemgetter(0))
+        yield from (verdict for key, (_, verdict) in calm.items() if key not in loud)
+
+
+def _stays(verdict: Verdict, table: TableVerdict) -> bool:
+    """Check whether the verdict counts beside a table that decides: that one has the stream."""
+    return table.decides or verdict.rule != fraction.ID
 
 
 def _rank_calm(verdict: Verdict) -> tuple[bool, bool]:

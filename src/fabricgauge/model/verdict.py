@@ -25,8 +25,10 @@ class Outcome(str, Enum):
     @property
     def rank(self) -> int:
         """Its index in that order, 0 for the worst."""
-        return list(Outcome).index(self)
+        return _RANKS[self]
 
+
+_RANKS = {outcome: rank for rank, outcome in enumerate(Outcome)}
 
 #: Values of ``--fail-on``: a warning, or an undecided run, counts as a failure.
 Strictness = Literal["warn", "inconclusive"]

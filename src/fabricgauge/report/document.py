@@ -7,13 +7,15 @@ Texts are raw: renderers escape them, and no text is markup.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Flag, auto
 from itertools import compress
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from fabricgauge.report.picture import Drawable
+else:
+    Drawable = Any  # a stored document is decoded by its annotations, and holds no picture
 
 #: Meaning of a word or a row; each renderer has its own colours.
 Tone = Literal["", "pass", "warn", "fail", "invalid", "inconclusive", "skipped"]
@@ -115,7 +117,7 @@ class Table(msgspec.Struct, frozen=True, tag=True):
 
     ``total`` draws a line above the last row, ``marked`` are the places of rows that stand out,
     ``tight`` is for many narrow columns. A reader can narrow a ``filtered`` table on a page, by the
-    first column and by words.
+    first column and by words. ``more`` counts rows beyond its limit that were not made.
     """
 
     columns: tuple[ColumnHead, ...]
@@ -126,6 +128,7 @@ class Table(msgspec.Struct, frozen=True, tag=True):
     filtered: bool = False
     limit: RowLimit | None = None
     on: Medium = ALL
+    more: int = 0
 
 
 class Lines(msgspec.Struct, frozen=True, tag=True):
@@ -269,10 +272,13 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def limit_blocks(
-    blocks: Sequence[Block], limit: int, words: str, on: Medium = ALL
+    blocks: Sequence[Block], limit: int, words: str, on: Medium = ALL, more: int = 0
 ) -> tuple[Block, ...]:
-    """Return the first ``most`` blocks, and a sentence on the rest, with ``{count}`` in it."""
-    visible, remark = _cut(tuple(blocks), RowLimit(words, {ALL: limit}), ALL)
+    """Return the first blocks up to the limit, and a sentence on the rest.
+
+    ``words`` has ``{count}`` for their number. ``more`` counts blocks that were not made.
+    """
+    visible, remark = _cut(tuple(blocks), RowLimit(words, {ALL: limit}), ALL, more)
     return (*visible, *(replace(block, on=on) for block in remark))
 
 
@@ -336,9 +342,10 @@ def _show_block(block: Block, medium: Medium) -> Iterator[Block]:
         yield replace(block, entries=tuple(entry for entry in entries if entry.blocks))
     elif isinstance(block, Table):
         visible = [medium in column.on for column in block.columns]
-        rows, remark = _cut(block.rows, block.limit, medium)
+        rows, remark = _cut(block.rows, block.limit, medium, block.more)
         cells = tuple(tuple(compress(row, visible)) for row in rows)
-        yield replace(block, columns=tuple(compress(block.columns, visible)), rows=cells)
+        columns = tuple(compress(block.columns, visible))
+        yield replace(block, columns=columns, rows=cells, more=0)
         yield from remark
     elif isinstance(block, Items):
         items, remark = _cut(block.items, block.limit, medium)
@@ -349,11 +356,11 @@ def _show_block(block: Block, medium: Medium) -> Iterator[Block]:
 
 
 def _cut(
-    rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium
+    rows: tuple[_Row, ...], limit: RowLimit | None, medium: Medium, more: int = 0
 ) -> tuple[tuple[_Row, ...], list[Paragraph]]:
     limits = limit.most.items() if limit else ()
     most_rows = next((rows_limit for media, rows_limit in limits if medium in media), len(rows))
-    if limit is None or len(rows) <= most_rows:
+    if limit is None or len(rows) + more <= most_rows:
         return rows, []
-    words = limit.words.replace("{count}", f"{len(rows) - most_rows:,}")
+    words = limit.words.replace("{count}", f"{len(rows) + more - most_rows:,}")
     return rows[:most_rows], [Paragraph(words, kind="caution")]

@@ -31,3 +31,9 @@ def _escaped(character: str) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def list_places(run: str, html_file: str) -> tuple[str, ...]:
+    """Return the last lines on a terminal: the run's directory, and its page if it has one."""
+    page = (f"HTML report  {html_file}",) if html_file else ()
+    return (f"Run          {run}", *page)

@@ -7,7 +7,6 @@ files need no locks: safe on NFS and Lustre.
 
 import os
 import re
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -26,6 +25,12 @@ PARTIAL = ".partial"
 #: Files that a resumption reads.
 RESUMED_FROM = (
     "run.json", "batch.json", "design.json", "plan.json", "fabric.json", "jobs.jsonl",
+)  # fmt: skip
+
+#: Files that a run is judged from.
+JUDGED_FROM = (
+    "run.json", "plan.json", "fabric.json", "results.jsonl", "launches.jsonl", "transports.json",
+    "libraries.json", "preflight.json",
 )  # fmt: skip
 
 #: Exceptions of a decoder for a damaged file; UnicodeDecodeError is for text that is no UTF-8.
@@ -50,6 +55,8 @@ class RunDirectory:
         Raises:
             StoreError: it cannot be made; the message has the reason and the path.
         """
+        import secrets  # loads much, which reading does not need
+
         path = root / f"{now_utc('%Y%m%dT%H%M%SZ')}-{secrets.token_hex(3)}{PARTIAL}"
         with writing.reporting("create", path, "choose another place with --output"):
             root.mkdir(0o755, parents=True, exist_ok=True)

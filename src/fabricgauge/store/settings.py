@@ -11,16 +11,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.fabric import DeclaredNetwork
-from fabricgauge.store.files import toml
 from fabricgauge.store.files.ownership import not_own
 from fabricgauge.store.files.places import place
 from fabricgauge.store.files.reading import read_bytes
+
+if TYPE_CHECKING:  # most programs read no file that declares one
+    from fabricgauge.model.fabric import DeclaredNetwork
 
 SITE_FILE = Path("/etc/fabricgauge/config.toml")
 #: Variable that names another site file, e.g. for commands inside a lab.
@@ -45,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True):
     option_files: dict[tuple[str, str], Path]
     thresholds: dict[str, float]
     thresholds_origin: str
-    networks: tuple[DeclaredNetwork, ...]
+    networks: "tuple[DeclaredNetwork, ...]"
 
 
 #: Verbs whose options a file can set.
@@ -121,16 +122,19 @@ def size_bytes(text: str) -> int:
 def _read(path: Path) -> dict[str, Any]:
     try:
         raw = read_bytes(path, most_bytes=MOST_BYTES)
-        if foreign := not_own(path, or_roots=True):
-            raise UsageError(
-                f"{path} is not used because other users can change it: {foreign}; make yourself"
-                " or root its only owner and writer"
-            )
-        content: dict[str, Any] = toml.loads(raw.decode("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    if foreign := not_own(path, or_roots=True):
+        raise UsageError(
+            f"{path} is not used because other users can change it: {foreign}; make yourself"
+            " or root its only owner and writer"
+        )
+    from fabricgauge.store.files import toml
+
+    try:
+        content: dict[str, Any] = toml.loads(raw.decode("utf-8"))
     except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
     keys = (*VERBS, "thresholds", "network")
@@ -156,10 +160,14 @@ def _number(path: Path, key: str, value: object) -> float:
         raise UsageError(f"{path}: threshold {key!r} is too large") from error
 
 
-def _networks(path: Path, content: Mapping[str, Any]) -> list[DeclaredNetwork]:
+def _networks(path: Path, content: Mapping[str, Any]) -> "list[DeclaredNetwork]":
     tables = content.get("network", [])
     if not isinstance(tables, list):
         raise UsageError(f"{path}: write each network as [[network]]")
+    if not tables:
+        return []
+    from fabricgauge.model.fabric import DeclaredNetwork
+
     networks = []
     for table in tables:
         try:

@@ -88,9 +88,9 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     for series in subject.series:
         for point in () if is_rdma_on_tcp(subject, series) else series.points:
             least_s = _least_s(subject, ceiling, point)
-            slow_ends_s = (
+            slow_ends_s = [
                 max(observation.high_s, observation.median_s) for observation in point.observed
-            )
+            ]
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
             excesses.append(_Excess(series, point, *shares))
     return excesses
@@ -102,7 +102,7 @@ def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     Both a half round trip of a message and a window of messages carry their payload in one
     direction. The burst of a token bucket takes no time.
     """
-    payload = min(observation.payload_bytes for observation in point.observed)
+    payload = min([observation.payload_bytes for observation in point.observed])
     floor = ceiling.transfer_floor_s(payload)
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     # In a mean over many messages the clock's reading does not matter.

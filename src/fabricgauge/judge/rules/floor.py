@@ -42,13 +42,24 @@ _ALL = re.compile(
 
 
 class _Time(msgspec.Struct, frozen=True):
-    """A time in which a message has to cross the network, and the name of its limit."""
+    """A time in which a message has to cross the network, and the name of its limit.
+
+    ``message_bytes`` is None for a benchmark without a size.
+    """
 
     origin: str
-    title: str
+    what: str
+    message_bytes: int | None
     time: Estimate
     limit: str
     apart: bool = False
+    sized: bool = True
+
+    @property
+    def title(self) -> str:
+        if self.message_bytes is None:
+            return self.what
+        return f"{self.what} {figures.at(self.message_bytes, self.sized)}"
 
 
 @judge_networks(ID)
@@ -76,14 +87,16 @@ def has_impossible_latency(subject: Subject) -> bool:
 def _times(subject: Subject) -> Iterator[_Time]:
     """Yield all ping-pongs, and other suites' one-sided operations and collectives."""
     for series in subject.series:
+        if not series.is_latency:
+            continue
         limit = f"floor.{crossed_medium(subject, series.foreign)}"
         apart = subject.imported and series.apart is True
-        for point in series.points if series.is_latency else ():
+        name, what = series.name, patterns.sentence(series.pattern)
+        for point in series.points:
             if series.pattern in _MAY_BE_EMPTY and point.message_bytes == 0:
                 continue  # it need not cross the network
-            at = figures.at(point.message_bytes, point.sized)
-            title = f"{patterns.sentence(series.pattern)} {at}"
-            yield _Time(series.name, title, point.time, limit, apart)
+            at_bytes = point.message_bytes
+            yield _Time(name, what, at_bytes, point.time, limit, apart, point.sized)
     for curve in subject.curves:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
@@ -94,8 +107,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
             size = row.message_bytes
             if size == 0 and "barrier" not in name:
                 continue  # a collective of 0 bytes sends no message; a barrier always does
-            title = curve.what if size is None else f"{curve.what} {figures.at(size)}"
-            yield _Time(origin, title, row.estimate, limit)
+            yield _Time(origin, curve.what, size, row.estimate, limit)
 
 
 def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Verdict:

@@ -98,11 +98,11 @@ def judge(subject: Subject) -> Verdicts:
 
 
 def _judge_figures(subject: Subject) -> Verdict | Skipped:
+    if subject.imported:
+        return _judge_logs(subject)
     all_streams = streams(subject)
     smallest = [(series, series.points[0]) for series in subject.series if series.is_latency]
     points = [*(stream.best for stream in all_streams), *(point for _, point in smallest)]
-    if subject.imported:
-        return _judge_logs(subject)
     if not points:
         return Skipped("no deciding figure was measured")
     single = all(not point.time.supported and point.time.launches == 1 for point in points)

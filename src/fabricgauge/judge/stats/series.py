@@ -77,6 +77,11 @@ def is_waiting(observation: Observation) -> bool:
 
 def time_estimate(observed: Sequence[Observation]) -> Estimate:
     """Return the seconds per sample over at least one usable measurement of the same case."""
+    if len(observed) == 1:  # nearly all points of others' logs
+        (single,) = observed
+        median_s = single.median_s
+        low_s, high_s = min(single.low_s, median_s), max(single.high_s, median_s)
+        return Estimate(median_s, low_s, high_s, single.confidence, 1, single.samples)
     return Estimate(
         value=median(observation.median_s for observation in observed),
         low=min(min(observation.low_s, observation.median_s) for observation in observed),
@@ -89,13 +94,21 @@ def time_estimate(observed: Sequence[Observation]) -> Estimate:
 
 def bandwidth_estimate(observed: Sequence[Observation]) -> Estimate:
     """Return payload bytes/s per direction; a time's upper end gives the lower end here."""
-    time = time_estimate(observed)
-    payload = [observation.payload_bytes for observation in observed]
+    return _convert_to_bandwidth(time_estimate(observed), observed)
+
+
+def _convert_to_bandwidth(time: Estimate, observed: Sequence[Observation]) -> Estimate:
+    """Return payload bytes/s; ``time`` is the estimate of the same measurements."""
+    if len(observed) == 1:
+        payload = observed[0].payload_bytes
+        rates = payload / time.value, payload / time.high, payload / time.low
+        return Estimate(*rates, time.confidence, time.launches, time.samples)
+    payloads = [observation.payload_bytes for observation in observed]
     return msgspec.structs.replace(
         time,
         value=median(observation.payload_bytes / observation.median_s for observation in observed),
-        low=min(payload) / time.high,
-        high=max(payload) / time.low,
+        low=min(payloads) / time.high,
+        high=max(payloads) / time.low,
     )
 
 
@@ -250,7 +263,8 @@ def point(message_bytes: int, observed: Sequence[Observation], sized: bool = Tru
             key=lambda observation: (observation.launch, observation.median_s),
         )
     )
-    return Point(message_bytes, time_estimate(ordered), bandwidth_estimate(ordered), ordered, sized)
+    time = time_estimate(ordered)
+    return Point(message_bytes, time, _convert_to_bandwidth(time, ordered), ordered, sized)
 
 
 def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
@@ -266,8 +280,8 @@ def series_of(launches: Sequence[Launch]) -> tuple[Series, ...]:
         for key, message_bytes, sized, observation, curve in rows:
             sizes = observations.setdefault(key, {})
             sizes.setdefault((message_bytes, sized), []).append(observation)
-            if curve is not None:
-                foreign.setdefault(key, (curve, launch.hosts_of(curve)))
+            if curve is not None and key not in foreign:
+                foreign[key] = curve, launch.hosts_of(curve)
     all_series = []
     for key, sizes in sorted(observations.items()):
         curve, hosts = foreign.get(key, (None, ()))

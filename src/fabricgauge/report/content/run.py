@@ -48,6 +48,7 @@ from fabricgauge.report.content.run_data import data, layout, records
 from fabricgauge.report.content.together import together
 from fabricgauge.report.content.verbs import connections
 from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.report.visible import list_places
 
 
 def document(judged: Judged, setting: Setting) -> doc.Report:
@@ -257,8 +258,8 @@ def _check(judged: Judged, setting: Setting) -> doc.Section:
 def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
     run = judged.run
     version = run.environment.get("fabricgauge", "")
-    page = (f"HTML report  {setting.html_file}",) if setting.html_file else ()
-    yield doc.Lines((f"Run          {setting.run_directory or run.identity}", *page), on=doc.SCREEN)
+    places = list_places(setting.run_directory or run.identity, setting.html_file)
+    yield doc.Lines(places, on=doc.SCREEN)
     sentence = f"Run {run.identity}, started {run.started_utc}, judged {judged.judged_utc} by rules"
     sentence += f" {judged.rules_version}" + (f" with fabricgauge {version}" if version else "")
     yield doc.Paragraph(f"{sentence}.", on=doc.TRACKER)

@@ -238,14 +238,15 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
         *doc.heads("source", "benchmark", "figure", "sizes", "best", ">of ceiling"),
         *doc.heads("unit rule", on=doc.TRACKER | doc.PAGE), *doc.heads("remark"),
     )  # fmt: skip
-    rows = tuple(_row(logged.curve, ceiling_of(judged, logged)) for logged in entries)
+    shown = entries[: MOST_CURVES[doc.PAGE]]
+    rows = tuple(_row(logged.curve, ceiling_of(judged, logged)) for logged in shown)
     limit = doc.RowLimit("and {count} more; the JSON and CSV reports have them all", MOST_CURVES)
     blocks = (
         doc.Paragraph(_HOW, on=doc.PAGE),
         doc.Deferred(lambda: (doc.side_by_side(suite_pictures(judged, entries)),)),
-        doc.Table(columns, rows, limit=limit),
+        doc.Table(columns, rows, limit=limit, more=len(entries) - len(shown)),
         doc.Paragraph(f"units read as: {'; '.join(rules)}", on=doc.SCREEN),
-        *(_table(logged.curve) for logged in entries[: MOST_CURVES[doc.PAGE]]),
+        *(_table(logged.curve) for logged in shown),
         *_unparsed(judged),
     )
     yield doc.Section("suites", f"{title}: {counted(len(entries), 'curve')}", blocks, nav="Tables")

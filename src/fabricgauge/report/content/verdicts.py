@@ -81,23 +81,17 @@ def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
         "Worst first, causes before their consequences. Each opens to its figure, its threshold"
         " with the origin, and the evidence."
     )
-    heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
     judgements = tuple(
-        _full_judgement(judged, number, verdict) for number, verdict in enumerate(ordered, 1)
+        _full_judgement(judged, number, verdict)
+        for number, verdict in enumerate(ordered[:MOST_WHOLE], 1)
     )
-    rows = tuple(
-        (
-            badge(verdict.outcome), verdict.rule, verdict.subject,
-            _figure(verdict.figure) if verdict.figure else "",
-            _limit(verdict.threshold) if verdict.threshold else "", verdict.summary,
-        )
-        for verdict in ordered
-    )  # fmt: skip
     blocks = (
-        _brief(ordered), doc.Table(heads, rows, on=doc.TRACKER),
-        *_evidence(ordered), doc.Paragraph(intro, on=doc.PAGE),
+        doc.Deferred(lambda: (_brief(ordered),), on=doc.SCREEN),
+        doc.Deferred(lambda: (_rows(ordered), *_evidence(ordered)), on=doc.TRACKER),
+        doc.Paragraph(intro, on=doc.PAGE),
         *doc.limit_blocks(
-            judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE
+            judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE,
+            more=len(ordered) - len(judgements),
         ),
     )  # fmt: skip
     title = f"Verdicts: {tally(ordered) or 'none'}"
@@ -131,6 +125,20 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
     ]
     heads = doc.heads("=outcome", "rule", "subject", "finding")
     return doc.Table(heads, tuple(rows), on=doc.SCREEN)
+
+
+def _rows(ordered: tuple[Verdict, ...]) -> doc.Table:
+    """Return a row for each verdict, with figure and threshold."""
+    rows = tuple(
+        (
+            badge(verdict.outcome), verdict.rule, verdict.subject,
+            _figure(verdict.figure) if verdict.figure else "",
+            _limit(verdict.threshold) if verdict.threshold else "", verdict.summary,
+        )
+        for verdict in ordered
+    )  # fmt: skip
+    heads = doc.heads("outcome", "rule", "subject", "figure", "threshold", "finding")
+    return doc.Table(heads, rows)
 
 
 def _shared_subject(about: VerdictSubject) -> VerdictSubject:
@@ -216,16 +224,18 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
     bare = len(judged.tables) - len(read)
     files = f", {counted(bare, 'file')} without one" if bare else ""
     counts = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
+    shown = worst_first(judged.tables)[: MOST_TABLES[doc.PAGE]]
     rows = tuple(
         (
             badge(table.outcome), table.where, table.network or "not stated",
             "" if table.share is None else percent(table.share), table.rule, table.summary,
         )
-        for table in worst_first(judged.tables)
+        for table in shown
     )  # fmt: skip
     heads = doc.heads("=outcome", "~source", "network", ">of ceiling", "rule", "finding")
     limit = doc.RowLimit("and {count} more; `--format tables` writes them all", MOST_TABLES)
-    table = doc.Table(heads, rows, limit=limit, filtered=True)
+    more = len(judged.tables) - len(shown)
+    table = doc.Table(heads, rows, limit=limit, filtered=True, more=more)
     intro = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
     title = f"{counts}{files}: {tally(judged.tables)}"
     yield doc.Section("tables", title, (table,), nav="Each table", intro=intro)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from json import dumps
 
 import msgspec
@@ -11,6 +12,10 @@ from fabricgauge.report.visible import is_hidden, visible
 
 #: A spreadsheet takes a cell with such a beginning for a formula and evaluates it.
 _FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # full width too
+
+
+#: Characters outside of printable ASCII; JSON escapes the control characters of ASCII but one.
+_UNUSUAL = re.compile(r"[^\x00-~]+")
 
 
 def json(document: object, _setting: Setting) -> str:
@@ -24,8 +29,10 @@ def json(document: object, _setting: Setting) -> str:
 def _inert(written: bytes) -> str:
     """Return the document with each control character, such as U+009B, as an escape of JSON."""
     text = written.decode()
-    hidden = {ord(c): dumps(c).strip('"') for c in set(text) if c > "~" and is_hidden(c)}
-    return (text.translate(hidden) if hidden else text) + "\n"
+    unusual = {c for part in _UNUSUAL.findall(text) for c in part if is_hidden(c)}
+    if not unusual:
+        return f"{text}\n"
+    return text.translate({ord(c): dumps(c).strip('"') for c in unusual}) + "\n"
 
 
 def _plain(value: object) -> object:

@@ -5,7 +5,6 @@ The content may hold secrets: files get mode 0600 and folders 0700.
 
 import errno
 import os
-import secrets
 import stat
 import threading
 import time
@@ -38,6 +37,8 @@ def write_whole(
     Raises:
         OSError: it cannot be written; the attempt leaves nothing behind.
     """
+    import secrets  # loads much, which reading does not need
+
     draft = f".{path.name[:200]}.{secrets.token_hex(8)}.new"
     with folder(path.parent, within) as place:
         file = os.open(draft, _DRAFT, FILE_MODE, dir_fd=place)
