@@ -31,6 +31,7 @@ from fabricgauge.check.target import (
     try_connections,
 )
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
+from fabricgauge.lab.host_access import head_name
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
@@ -188,8 +189,6 @@ def _find_head(
     """Return the machine that starts the launches, if a node has one of its addresses."""
     if dry_run:
         return None
-    from fabricgauge.doctor.doctor import head_name
-
     return discover_head(
         target.access, head_name(target.access), fabric, partial(directory.keep_raw, "head")
     )

@@ -12,6 +12,7 @@ from fabricgauge.check.plan.search import Group, search_alone, search_culprits
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import try_connections
 from fabricgauge.doctor.reachability import ConnectionFault, find_connection_faults
+from fabricgauge.lab.host_access import head_name
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.plan import PlannedLaunch
@@ -204,7 +205,7 @@ def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> Culprit
 
     A launcher connects nodes by their names before a rank begins; ranks do not need names.
     """
-    from fabricgauge.doctor.doctor import find_wrong_names, head_name, run_checks
+    from fabricgauge.doctor.doctor import find_wrong_names, run_checks
     from fabricgauge.doctor.survey import survey_nodes
 
     launch, target = failed.launch, context.target

@@ -132,8 +132,6 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
     messages are lost, one launch of streams shows who loses frames; that explains the suspects as
     well.
     """
-    from fabricgauge.check.plan.recheck import recheck_launch
-
     run, rules_context = context.run, context.context_now()
     lossy, suspected = losing(run), rules_context.fabric.rechecks
     to_recheck = {recheck.network: recheck for recheck in unclear(rules_context)}
@@ -161,6 +159,8 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
                     _suite_recheck(run.plan, recheck.network, number, pair, program),
                 )
             continue
+        from fabricgauge.check.plan.recheck import recheck_launch
+
         rate = payload_rate(
             rules_context.ceilings.get(recheck.network, Skipped("MPI chose the network"))
         )

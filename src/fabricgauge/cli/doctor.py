@@ -91,7 +91,8 @@ def exit_status(diagnosis: "Diagnosis") -> int:
 
 def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge.check.target import reach_hosts
-    from fabricgauge.doctor.doctor import DoctorRequest, diagnose, diagnose_bundle, head_name
+    from fabricgauge.doctor.doctor import DoctorRequest, diagnose, diagnose_bundle
+    from fabricgauge.lab.host_access import head_name
 
     request, declared = cli_options.build_request(options), settings.load().networks
     if options["bundle"]:

@@ -1,6 +1,5 @@
 """The preflight: ask the nodes, let them try each other, run the checks."""
 
-import platform
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from fabricgauge.doctor.checks import load_checks
 from fabricgauge.doctor.examining import examine
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.survey import read_bundle, survey_nodes
-from fabricgauge.lab.spec import HEAD
+from fabricgauge.lab.host_access import head_name
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
@@ -71,11 +70,6 @@ def diagnose(request: DoctorRequest, stage: Stage) -> Diagnosis:
     if "connect" in trials:
         preflight = _connected(preflight, request.access, stage)
     return run_checks(_with_inventories(preflight, inventories, request.head), request.checks)
-
-
-def head_name(access: HostAccess) -> str:
-    """Return the name of the machine that starts ``mpiexec``."""
-    return HEAD if access.launcher == "lab" else platform.node()
 
 
 def find_wrong_names(

@@ -5,6 +5,7 @@ Two programs that measure would share the links unnoticed.
 
 import fcntl
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,11 @@ def access(state: LabState) -> HostAccess:
         agent=str(Path(state.directory) / "agent"),
         virtual=not state.rdma,
     )
+
+
+def head_name(access: HostAccess) -> str:
+    """Return the name of the machine that starts ``mpiexec``: a lab's head, or this machine."""
+    return HEAD if access.launcher == "lab" else platform.node()
 
 
 def entry(state: LabState, node: str) -> tuple[str, ...]:

@@ -23,11 +23,9 @@ from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.model.words.sentences import between, counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import (
-    at_fault,
     budget,
     ceilings,
     measured,
-    pairs,
     path,
     suites,
     verdicts,
@@ -43,11 +41,8 @@ from fabricgauge.report.content.conclusion import (
 )
 from fabricgauge.report.content.curves import direction, pair_curves
 from fabricgauge.report.content.inventory import interfaces, shortened
-from fabricgauge.report.content.monitoring import gauges, suite
 from fabricgauge.report.content.run_data import data, layout, records
-from fabricgauge.report.content.together import together
-from fabricgauge.report.content.verbs import connections
-from fabricgauge.report.interface import Kind, Setting
+from fabricgauge.report.interface import Gauge, Kind, Setting, TestSuite
 from fabricgauge.report.visible import list_places
 
 
@@ -73,7 +68,7 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     has_figures = bool(pair_curves(judged)) or not suites.logged_curves(judged)
     placed = any(placed.ranks for placed in judged.evidence.placed)
-    matrices = tuple(pairs.pairs(judged))
+    matrices = tuple(_pairs(judged))
     curves = (measured.curves(judged),) if has_figures else ()
     proof = tuple(path.paths(judged)) if judged.evidence.traffic or has_figures else ()
     # A page shows the picture of the worst verdict before the tables.
@@ -81,10 +76,10 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     of_path = any(verdict.rule in ("path", "placement") for verdict in worst)
     pictured = proof if of_path else matrices if judged.fabric.analyses else curves
     # A page has its headline above: what to do comes next and needs no scrolling.
-    faults = tuple(at_fault.faults(judged))
+    faults, commands = _faults(judged)
     yield from _restrict(doc.TEXT, faults)
     yield verdicts.to_do(judged)
-    yield at_fault.drain_commands(judged)
+    yield from commands
     yield from _restrict(doc.PAGE | doc.PAPER, faults)
     yield from _restrict(doc.PAGE | doc.PAPER, pictured)
     yield from verdicts.tables(judged)
@@ -98,7 +93,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from measured.figures(judged)
     yield from measured.copies(judged)
     yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)
-    yield from together(judged)
+    yield from _together(judged)
     yield from suites.sections(judged)
     yield from () if pictured is curves else curves
     yield suites.references(judged)
@@ -112,6 +107,30 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield _launches(judged)
     yield from verdicts.missing(judged)
     yield _check(judged, setting)
+
+
+def _faults(judged: Judged) -> tuple[tuple[doc.Section, ...], tuple[doc.Section, ...]]:
+    """Return what is at fault, and commands for the scheduler; a run without faults has neither."""
+    fails = any(verdict.outcome is Outcome.FAIL for verdict in judged.verdicts)
+    if not (fails or judged.fabric.analyses):
+        return (), ()
+    from fabricgauge.report.content.at_fault import drain_commands, faults
+
+    return tuple(faults(judged)), (drain_commands(judged),)
+
+
+def _pairs(judged: Judged) -> Iterator[doc.Section]:
+    if judged.fabric.analyses:
+        from fabricgauge.report.content.pairs import pairs
+
+        yield from pairs(judged)
+
+
+def _together(judged: Judged) -> Iterator[doc.Section]:
+    if any(case.together for launch in judged.run.launches for case in launch.measurements):
+        from fabricgauge.report.content.together import together
+
+        yield from together(judged)
 
 
 def _restrict(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
@@ -152,7 +171,10 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
 
 def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
     """Yield figures with their network: typical of all pairs, best bandwidth, smallest latency."""
-    yield from pairs.key_figures(judged)
+    if judged.fabric.analyses:
+        from fabricgauge.report.content.pairs import key_figures
+
+        yield from key_figures(judged)
     for peak in one_way_peaks(judged):
         limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
         share = f", {share_of(peak.bandwidth, limit)} of the ceiling" if limit else ""
@@ -229,7 +251,10 @@ def _launch(launch: Launch) -> doc.Fold:
         ))  # fmt: skip
     elif not launch.curves:
         blocks.append(doc.Paragraph("The engine wrote nothing.", kind="caution"))
-    blocks += connections(launch)
+    if any(case.connections for case in launch.measurements):
+        from fabricgauge.report.content.verbs import connections
+
+        blocks += connections(launch)
     return doc.Fold(f"Launch {launch.number}", note, tuple(blocks), open=ended.exit_code != 0)
 
 
@@ -268,4 +293,16 @@ def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
         yield doc.FactList(raw, on=doc.TRACKER)
 
 
-KIND = Kind("run", document, data, records, suite, gauges, layout, verdicts.table_records)
+def _suite(judged: Judged, setting: Setting) -> TestSuite:
+    from fabricgauge.report.content.monitoring import suite
+
+    return suite(judged, setting)
+
+
+def _gauges(judged: Judged, setting: Setting) -> Iterator[Gauge]:
+    from fabricgauge.report.content.monitoring import gauges
+
+    return gauges(judged, setting)
+
+
+KIND = Kind("run", document, data, records, _suite, _gauges, layout, verdicts.table_records)
