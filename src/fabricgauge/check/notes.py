@@ -17,7 +17,6 @@ from fabricgauge.model.preflight import Connectivity, Head, Preflight
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.nodes.discover.interface import find_network_changes
-from fabricgauge.nodes.launch.mpi_impls import find_mpi_impl
 from fabricgauge.store.files.reading import opened, read_bytes
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import write_libraries, write_preflight, write_transports
@@ -120,6 +119,8 @@ def _transports_of(directory: RunDirectory, run: Run, launch: Launch) -> Iterato
     if launch.header and launch.header.transport:  # MPI only controls the launch
         yield str(launch.header.transport)
         return
+    from fabricgauge.nodes.launch.mpi_impls import find_mpi_impl
+
     mpi_impl = find_mpi_impl(run.environment.get("MPI", "").partition(" ")[0])
     if mpi_impl is None:
         return

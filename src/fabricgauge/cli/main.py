@@ -83,7 +83,6 @@ def _run_click() -> int:
     from fabricgauge.cli.verbs import cli
     from fabricgauge.model.answer import find_form
     from fabricgauge.model.errors import FabricgaugeError, UsageError
-    from fabricgauge.report.visible import visible
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _raise_interrupt)
@@ -103,6 +102,8 @@ def _run_click() -> int:
         error.show()
         status = _answer_error(find_form(sys.argv), error.format_message(), error.exit_code)
     except FabricgaugeError as error:
+        from fabricgauge.report.visible import visible
+
         click.echo(f"fabricgauge: {visible(str(error))}", err=True)
         status = _answer_error(find_form(sys.argv), str(error), error.exit_status)
     except BrokenPipeError:

@@ -29,7 +29,7 @@ from fabricgauge.lab.state import (
 from fabricgauge.lab.tools import Notify, silent
 from fabricgauge.model.errors import LabError
 from fabricgauge.model.features import load_role
-from fabricgauge.store.files.removing import remove_folder
+from fabricgauge.store.files.writing import remove_folder
 
 _SCRIPTS = Path(__file__).parent
 

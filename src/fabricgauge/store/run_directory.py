@@ -18,7 +18,7 @@ import msgspec
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.files import reading, writing
 from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.removing import remove_folder
+from fabricgauge.store.files.writing import remove_folder
 
 PARTIAL = ".partial"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.store.files.removing import mounts_below, remove_folder
+from fabricgauge.store.files.writing import mounts_below, remove_folder
 
 
 def test_folder_of_known_names_is_removed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.memory import describe_memory
@@ -23,7 +24,6 @@ from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.model.words.sentences import between, counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import (
-    budget,
     ceilings,
     measured,
     path,
@@ -89,7 +89,7 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     )
     yield path.wire_of_slow_streams(judged)
     yield from ceilings.calculations(judged)
-    yield budget.budget(judged)
+    yield from _budget(judged)
     yield from measured.figures(judged)
     yield from measured.copies(judged)
     yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)
@@ -117,6 +117,16 @@ def _faults(judged: Judged) -> tuple[tuple[doc.Section, ...], tuple[doc.Section,
     from fabricgauge.report.content.at_fault import drain_commands, faults
 
     return tuple(faults(judged)), (drain_commands(judged),)
+
+
+def _budget(judged: Judged) -> Iterator[doc.Section]:
+    """Yield what a path's parts take of the latency, if the number of its switches is known."""
+    fabric = judged.run.fabric
+    stated = any(not isinstance(network.switches, Skipped) for network in fabric.networks)
+    if stated or fabric.topology.groups:
+        from fabricgauge.report.content.budget import budget
+
+        yield budget(judged)
 
 
 def _pairs(judged: Judged) -> Iterator[doc.Section]:

@@ -1,14 +1,16 @@
 """Write files whole or not at all, through no link that another user may have put there.
 
-The content may hold secrets: files get mode 0600 and folders 0700.
+The content may hold secrets: files get mode 0600 and folders 0700. A folder is removed if it holds
+only names that this program uses, and never across a mount.
 """
 
 import errno
 import os
+import re
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from io import FileIO
 from itertools import count
@@ -19,6 +21,7 @@ from fabricgauge.model.errors import StoreError
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 
+_OCTAL = re.compile(r"\\([0-7]{3})")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _DRAFT = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_KEPT = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -291,3 +294,42 @@ def _write(file: int, data: bytes) -> None:
     remaining = memoryview(data)
     while remaining:
         remaining = remaining[os.write(file, remaining) :]
+
+
+def remove_folder(folder: Path, names: Sequence[str] = ("*",)) -> tuple[str, ...]:
+    """Remove a folder with all that is in it, or return why nothing was removed.
+
+    ``names`` are shell patterns of what may stand directly in the folder. A file system that is
+    mounted on the folder or below it keeps its files: the folder then stays whole.
+
+    Raises:
+        OSError: the folder cannot be read or removed.
+    """
+    import shutil
+    from fnmatch import fnmatchcase
+
+    mounts = mounts_below(folder, Path("/proc/self/mountinfo").read_text(errors="surrogateescape"))
+    reasons = [f"{mount} is a mount: unmount it first" for mount in mounts]
+    strays = [
+        entry.name
+        for entry in sorted(folder.iterdir())
+        if not any(fnmatchcase(entry.name, name) for name in names)
+    ]
+    reasons += [f"{folder / stray} was not made by this program: move it away" for stray in strays]
+    if not reasons:
+        shutil.rmtree(folder)
+    return tuple(reasons)
+
+
+def mounts_below(folder: Path, mountinfo: str) -> tuple[str, ...]:
+    """Return the mount points at a folder or below it; ``mountinfo`` is proc(5)'s text.
+
+    Field 5 is the mount point, with blanks and backslashes in octal.
+    """
+    top = str(folder.resolve())
+    points = (
+        _OCTAL.sub(lambda match: chr(int(match[1], 8)), line.split()[4])
+        for line in mountinfo.splitlines()
+        if len(line.split()) > 4
+    )
+    return tuple(point for point in points if point == top or point.startswith(f"{top}/"))
