@@ -10,6 +10,13 @@ from click.testing import CliRunner
 from tests.hunt import logs
 
 from fabricgauge.cli.verbs import cli
+from fabricgauge.judge.interface import Context
+from fabricgauge.judge.rules import stability
+from fabricgauge.logs.read_files import read_file
+from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.plan import Plan, Stopping
+from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
+from fabricgauge.model.suite import SuiteCurve
 
 HOSTS = ("--hosts", "c[1-2]")
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -31,6 +38,7 @@ def lines_before(text: str) -> Trick:
     return Trick(logs.osu_bw(before=text), words=())
 
 
+NCCL = "+ mpirun -np 2 ./all_reduce_perf -b 8M -e 8G\n"
 UCX = "[1700000000.0] [c1:1001 :0]  ucp_worker.c:1855 UCX  INFO    ep_cfg"
 LARGE = tuple(size for size in logs.EDR_MB_S if size >= 1 << 16)
 RAGGED = {1 << 20: 12280.4, 1 << 21: 12285.0, 1 << 22: 12290.1}
@@ -140,6 +148,33 @@ TRICKS: Mapping[str, Trick] = {
     "message rate contradicts bandwidth": Trick(
         logs.osu_mbw_mr([(1 << 20, 12280.4, 1200.0), (1 << 22, 12290.1, 290.0)], pairs=1)
     ),
+    "perftest's average above its peak": Trick(logs.perftest(97.6).replace("97.90", "24.90")),
+    "perftest's columns in two units": Trick(
+        logs.perftest(97.6).replace("BW average[Gb/sec]", "BW average[MB/sec]")
+    ),
+    "perftest's message rate contradicts": Trick(
+        logs.perftest(97.6).replace(f"{97.6 / 8388.6:.6f}", "0.002909")
+    ),
+    "nccl's times contradict its bandwidths": Trick(
+        logs.nccl(11.9, NCCL).replace(f"{1073741.824 / 11.9:.1f}", "360921.6"), words=()
+    ),
+    "nccl's mean is above all rows": Trick(
+        logs.nccl(11.9, NCCL).replace("bus bandwidth    : 11.9", "bus bandwidth    : 99.9"), words=()
+    ),
+    "one size at a fortieth": Trick(
+        logs.osu_bw(logs.EDR_MB_S | {1 << 18: 300.0})
+    ),
+    "a size that is no number": Trick(logs.osu_bw().replace("12290.10", "nan")),
+    "a size that is endless": Trick(logs.osu_bw().replace("12290.10", "inf")),
+    "a size that is negative": Trick(logs.osu_bw().replace("12290.10", "-12290.10")),
+    "another unit": Trick(logs.osu_bw().replace("(MB/s)", "(Mbit/s)")),
+    "bandwidths under a heading of latency": Trick(
+        logs.osu_bw() + "\n" + logs.osu_latency(logs.EDR_MB_S)
+    ),
+    "latencies under a heading of bandwidth": Trick(logs.osu_bw(logs.EDR_US)),
+    "ranks of one node, and other hosts stated": Trick(
+        logs.osu_bw(before="+ srun -N1 -n2 ./osu_bw\n")
+    ),
     "data errors": Trick(logs.nccl(11.9, "+ ./all_reduce_perf\n", "7"), words=()),
     "validation error": Trick(logs.osu_bw() + "DATA VALIDATION ERROR: osu_bw exited with status 1"
                               " on message size 4194304.\n"),
@@ -218,3 +253,21 @@ def test_a_sound_log_passes(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TRICKS)
 def test_a_log_that_fools_a_reader_does_not_pass(name: str, tmp_path: Path) -> None:
     assert overall(TRICKS[name], tmp_path) != "PASS"
+
+
+#: Its clock was wrong, and it says so.
+WRONG_CLOCK = "4.5--write-bw-cpu-frequency"
+
+
+@pytest.mark.parametrize("suite", ["perftest", "nccl-tests", "osu"])
+def test_no_real_log_contradicts_itself(suite: str) -> None:
+    """Message rates of few messages are rounded, and each port has a part of the bytes."""
+    paths = [path for path in (FIXTURES / suite).glob("*.out") if path.stem != WRONG_CLOCK]
+    assert len(paths) > 10
+    for path in paths:
+        curves = tuple(item for item in read_file(path) if isinstance(item, SuiteCurve))
+        launch = Launch(1, None, (), None, (), (), Ended(IMPORTED, 0, "", (), 0.0), curves=curves)
+        plan = Plan("import", Stopping(0.0, 0.0), False, (), tool="import")
+        run = Run("r", "", (), {}, Fabric((), (), ()), plan, (launch,), complete=True)
+        for verdict in stability.judge(Context(run, {})):
+            assert "but" not in verdict.summary and "extremes" not in verdict.summary, path

@@ -1,5 +1,6 @@
 """Check whether the deciding figures are steady enough to decide."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
@@ -19,7 +20,8 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.nccl import SUITES
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 
@@ -36,6 +38,11 @@ _EDITED = (
 )
 #: Bandwidths from here on, in bytes/s, are printed exactly enough; 2^20 bytes are 4.9 % more.
 _EXACT, _ROUNDED = 1e6, 0.1
+#: perftest prints six decimals of 10^6 messages/s: fewer are rounded by more than a twentieth.
+_FEWEST_MESSAGES = 10
+#: nccl-tests prints two decimals of GB/s.
+_EXACT_NCCL = 1e8
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _REMEDY_OF_LOGS = "import each run as a separate log; measure again if it is one run"
 _REMEDY = "measure again when nodes and network are idle: fabricgauge check --profile full"
 
@@ -148,7 +155,7 @@ def find_changing(subject: Subject) -> set[frozenset[str]]:
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
-    if columns := tuple(_contradicting(subject)):
+    if columns := (*_contradicting(subject), *_beyond_extremes(subject), *_unlike_times(subject)):
         return Verdict(
             Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1]
         )
@@ -176,12 +183,15 @@ def _contradicting(subject: Subject) -> Iterator[str]:
     }
     for curve in subject.curves:
         shared = {"groups", "group", "threads"} & curve.settings.keys()
-        if curve.quantity != "bandwidth" or curve.directions != 1 or shared:
+        is_stream = curve.pattern is not None  # a port's part of a stream is none
+        if curve.quantity != "bandwidth" or curve.directions != 1 or shared or not is_stream:
             continue
         for point in curve.points:
             value, size = point.estimate.value, point.message_bytes
             rate = rates.get((_table(curve), size))
             if not rate or not size or value < _EXACT:
+                continue
+            if curve.suite == "perftest" and rate < _FEWEST_MESSAGES:
                 continue
             rate_by_count = rate * size
             if max(value / rate_by_count, rate_by_count / value) > 1.0 + _ROUNDED:
@@ -190,6 +200,67 @@ def _contradicting(subject: Subject) -> Iterator[str]:
                     f" {figures.at(size)}, but {rate:,.0f} messages/s of that size are"
                     f" {figures.rate(rate_by_count)}"
                 )
+
+
+def _beyond_extremes(subject: Subject) -> Iterator[str]:
+    """Yield rows whose figure is below its printed minimum, or above its maximum or peak."""
+    for curve in subject.curves:
+        for point in curve.points:
+            value, besides = point.estimate.value, point.besides
+            most = max(besides.get("maximum", 0.0), besides.get("peak", 0.0))
+            least = besides.get("minimum", 0.0)
+            if 0.0 < most * (1.0 + _ROUNDED) < value or value * (1.0 + _ROUNDED) < least:
+                at = "" if point.message_bytes is None else f" {figures.at(point.message_bytes)}"
+                yield (
+                    f"{curve.source}:{point.line} {curve.benchmark}: the figure{at} is not between"
+                    " the extremes beside it"
+                )
+
+
+def _unlike_times(subject: Subject) -> Iterator[str]:
+    """Yield rows of nccl-tests whose bandwidth is not size over time, and means beyond all rows."""
+    nccl = [curve for curve in subject.curves if curve.suite in SUITES]
+    times = {
+        _row(curve, point): point.estimate.value
+        for curve in nccl
+        if curve.quantity == "time" and "time" not in curve.settings
+        for point in curve.points
+    }
+    for curve in nccl:
+        name = f"{curve.source}:{{}} {curve.benchmark}"
+        for point in curve.points if curve.quantity == "bandwidth" else ():
+            time_s = times.get(_row(curve, point), 0.0)
+            value, size = point.estimate.value, point.message_bytes or 0
+            if value >= _EXACT_NCCL and time_s > 0 and _differ(value, size / time_s):
+                yield (
+                    f"{name.format(point.line)}: {figures.rate(value)} {figures.at(size)}, but that"
+                    f" size in {figures.duration(time_s)} is {figures.rate(size / time_s)}"
+                )
+        stated = curve.settings.get("average bus bandwidth", "").partition(" ")[0]
+        rates = [point.estimate.value for point in curve.points]
+        if curve.quantity == "bus_bandwidth" and _NUMBER.fullmatch(stated) and len(rates) > 0:
+            mean = 1e9 * float(stated)
+            if mean > (1.0 + _ROUNDED) * max(_all_bus_rates(nccl, curve)):
+                yield (
+                    f"{name.format(curve.last_line)}: the mean bus bandwidth of"
+                    f" {figures.rate(mean)} is above all rows"
+                )
+
+
+def _row(curve: SuiteCurve, point: SuitePoint) -> tuple[object, ...]:
+    placement = curve.settings.get("placement", "")
+    return (*_table(curve), placement, point.line, point.message_bytes)
+
+
+def _all_bus_rates(curves: Sequence[SuiteCurve], printed: SuiteCurve) -> Iterator[float]:
+    """Yield the bus bandwidths of both placements."""
+    for curve in curves:
+        if (curve.quantity, curve.source) == (printed.quantity, printed.source):
+            yield from (point.estimate.value for point in curve.points)
+
+
+def _differ(value: float, second: float) -> bool:
+    return second <= 0 or max(value / second, second / value) > 1.0 + _ROUNDED
 
 
 def _table(curve: SuiteCurve) -> tuple[str, str, int, str]:

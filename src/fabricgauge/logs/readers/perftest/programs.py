@@ -175,6 +175,8 @@ def layout_of(heading: str) -> tuple[PerftestLayout, str] | None:
     if not {"average", "t_typical", "t_avg"} & set(roles):
         return None
     units = [cell["unit"] for cell in cells if cell["unit"]]
+    if len(set(units)) > 1:  # no version prints that
+        return None
     rule, factor = _UNITS[units[0]] if units else ("µs", 1e-6)
     remainder = _MISPLACED.sub("", _CELL.sub("", heading)).strip()
     return PerftestLayout(roles, rule, factor), remainder
