@@ -159,7 +159,7 @@ TRICKS: Mapping[str, Trick] = {
         logs.nccl(11.9, NCCL).replace(f"{1073741.824 / 11.9:.1f}", "360921.6"), words=()
     ),
     "nccl's mean is above all rows": Trick(
-        logs.nccl(11.9, NCCL).replace("bus bandwidth    : 11.9", "bus bandwidth    : 99.9"), words=()
+        logs.nccl(11.9, NCCL).replace("bandwidth    : 11.9", "bandwidth    : 99.9"), words=()
     ),
     "one size at a fortieth": Trick(
         logs.osu_bw(logs.EDR_MB_S | {1 << 18: 300.0})
