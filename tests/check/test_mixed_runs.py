@@ -98,7 +98,7 @@ def test_records_of_two_runs_are_invalid(name: str, tmp_path: Path) -> None:
 
 
 def test_a_launch_of_another_run_is_named(tmp_path: Path) -> None:
-    a, b = (new_copy("ppn-2", tmp_path / root) for root in ("a", "b"))
+    a, b = (new_copy("slow-link", tmp_path / root) for root in ("a", "b"))
     lines = (a / "results.jsonl").read_text().splitlines(keepends=True)
     last = max(json.loads(line)["launch"] for line in lines)
     kept = [line for line in lines if json.loads(line)["launch"] != last]

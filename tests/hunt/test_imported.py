@@ -162,7 +162,7 @@ TRICKS: Mapping[str, Trick] = {
         logs.nccl(11.9, NCCL).replace("bandwidth    : 11.9", "bandwidth    : 99.9"), words=()
     ),
     "one size at a fortieth": Trick(
-        logs.osu_bw(logs.EDR_MB_S | {1 << 18: 300.0})
+        logs.osu_bw({**logs.EDR_MB_S, 1 << 18: 300.0})
     ),
     "a size that is no number": Trick(logs.osu_bw().replace("12290.10", "nan")),
     "a size that is endless": Trick(logs.osu_bw().replace("12290.10", "inf")),
