@@ -117,6 +117,55 @@ def test_the_way_to_a_node_and_an_empty_program_pass_no_network(silent: tuple[st
     assert judge_answers((*host, *ring, tool))[0] is expected
 
 
+@pytest.mark.parametrize(("loaded", "asked", "outcome"), [
+    ([1e-3] * 8, (8, 0), Outcome.PASS),
+    ([1e-3] * 7, (8, 1), Outcome.WARN),
+    ([1e-3] * 5, (8, 3), Outcome.FAIL),
+    ([1e-3, None, 1e-3, 1e-3], (8, 5), Outcome.FAIL),
+    ([], (8, 8), Outcome.FAIL),
+])  # fmt: skip
+def test_a_question_that_cannot_be_asked_any_more_is_missing(
+    loaded: list[float | None], asked: tuple[int, int], outcome: Outcome
+) -> None:
+    """The node was reached in eight rounds; a ninth did not reach it, and asked nothing."""
+    question, way = ("c1", "perfquery", ""), ("c1", ACCESS, "")
+    before: Times = {way: [0.1] * 5, question: [1e-3] * 5, ("c1", "opainfo", ""): [None] * 5}
+    answers = compare_phases(before, {way: [0.1] * 8 + [None], question: loaded})
+    by_kind = {answer.kind: answer for answer in answers}
+    assert (by_kind["perfquery"].loaded.asked, by_kind["perfquery"].loaded.missing) == asked
+    assert judge_answer(by_kind["perfquery"]) is outcome
+    assert by_kind[ACCESS].loaded == Asked(9, 1, 0.1, 0.1)
+    # What never had an answer is not asked for.
+    assert judge_answer(by_kind["opainfo"]) is Outcome.SKIPPED
+    assert by_kind["opainfo"].loaded.asked == 0
+
+
+@pytest.mark.parametrize("content", ["#!/bin/sh\nexit 127\n", "#!/no/such/shell\n", None])
+def test_a_program_that_goes_in_mid_run_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    tool = tmp_path / "opainfo"
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    asker = Asker([Host("c1", ())], None)
+
+    def install(text: str) -> None:
+        tool.write_text(text)
+        tool.chmod(0o755)
+
+    install("#!/bin/sh\nexit 0\n")
+    before, loaded = asker.ask(2), asker.ask(2)
+    if content is None:
+        tool.unlink()
+    else:
+        install(content)
+    for question, times in asker.ask(3).items():
+        loaded.setdefault(question, []).extend(times)
+    by_kind = {answer.kind: answer for answer in compare_phases(before, loaded)}
+    assert (by_kind["opainfo"].loaded.asked, by_kind["opainfo"].loaded.missing) == (5, 3)
+    outcome, reason = judge_answers((answer("echo", [1e-3] * 5, [1e-3] * 5), by_kind["opainfo"]))
+    assert outcome is Outcome.FAIL and "opainfo" in reason
+
+
 def test_a_load_without_a_round_judges_nothing() -> None:
     answers = tuple(answer(kind, [1e-3] * 5, []) for kind in (ACCESS, "echo"))
     assert set(judge_each(answers).values()) == {Outcome.SKIPPED}

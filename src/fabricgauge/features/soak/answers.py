@@ -43,8 +43,9 @@ MOST_AT_ONCE = 64
 MISSING, MISSING_SHARE = 2, 0.2
 #: An answer is slow beyond this time, and this many times what it took before the load.
 SLOW_S, SLOW_FACTOR = 0.1, 5.0
-#: Exit statuses of ``answers.sh``: an answer, and a question that the node cannot ask. Any other
-#: one is a missing answer: tools of a fabric end with 1 if their datagrams are lost.
+#: Exit statuses of ``answers.sh``: an answer, and a question that the node cannot ask, which is a
+#: missing answer if it had one before the load. Any other one is a missing answer: tools of a
+#: fabric end with 1 if their datagrams are lost.
 _ANSWERED, _CANNOT_ASK = 0, (126, 127)
 #: Digits of the longest time and exit status that a node may print: 31 years in nanoseconds.
 _TIME_DIGITS, _CODE_DIGITS = 18, 3
@@ -227,12 +228,20 @@ def _spent(text: str) -> Iterable[float]:
 
 
 def compare_phases(before: Times, loaded: Times) -> tuple[Answer, ...]:
-    """Return each question with both phases, in the order of the first answers."""
-    questions = dict.fromkeys((*before, *loaded))
-    return tuple(
-        Answer(*question, _summary(before.get(question, ())), _summary(loaded.get(question, ())))
-        for question in questions
-    )
+    """Return each question with both phases, in the order of the first answers.
+
+    A question that had an answer before the load, and that a node could not ask in a round under
+    it, is a missing answer of that round: its program is gone, or cannot be started any more.
+    """
+    answers = list[Answer]()
+    for question in dict.fromkeys((*before, *loaded)):
+        former, times = before.get(question, []), loaded.get(question, [])
+        rounds = loaded.get((question[0], ACCESS, ""), [])
+        reached = sum(took_s is not None for took_s in rounds)
+        has_answered = any(took_s is not None for took_s in former)
+        lost = max(0, reached - len(times)) if has_answered else 0
+        answers.append(Answer(*question, _summary(former), _summary([*times, *[None] * lost])))
+    return tuple(answers)
 
 
 def _summary(times: Sequence[float | None]) -> Asked:
@@ -246,7 +255,7 @@ def judge_answer(answer: Answer) -> Outcome:
     """Return FAIL for missing answers, WARN for a single or slow one, SKIPPED if unjudged.
 
     A question that had no answer before the load is not judged. One that had, and none under it,
-    fails, also if its program could not be started any more.
+    fails.
     """
     before, loaded = answer.before, answer.loaded
     if before.asked == before.missing:
