@@ -18,6 +18,7 @@ from tests.features.soak.test_watching import make_record
 from fabricgauge.features.soak import soaking
 from fabricgauge.features.soak.answers import ROUNDS_BEFORE, Asker, Times
 from fabricgauge.features.soak.content import KIND
+from fabricgauge.features.soak.events import Event, describe_event
 from fabricgauge.features.soak.option import show_stored
 from fabricgauge.features.soak.proof import (
     Crossing,
@@ -29,7 +30,6 @@ from fabricgauge.features.soak.soaking import (
     SOAKED,
     Soaked,
     choose_pace,
-    describe_dip,
     judge,
     read_soaked,
     store,
@@ -204,7 +204,7 @@ def test_the_ceiling_is_that_of_the_network() -> None:
 
 
 def test_a_dip_states_time_direction_length_and_counters() -> None:
-    line = describe_dip(make_dip())
+    line = describe_event(Event(make_dip()))
     for part in ("2027-01-15 08:00:00.0 UTC", "c1 → c2", "200 ms", "3.60 ms", "sent again +3"):
         assert part in line
 
@@ -215,6 +215,54 @@ def test_every_format_names_the_dip(name: str) -> None:
     assert "c1" in text
     assert "c2" in text
     assert "3.60 ms" in text or "0.0036" in text
+
+
+def make_echo(number: int, **fields: Any) -> Dip:
+    """Return round trips of c2 that were slow while messages c1 → c2 were."""
+    values: dict[str, Any] = {"kind": "latency", "usual_s": 120e-6, "worst_s": 2.9e-3, **fields}
+    return make_dip(number, origin="c2", target="c1", **values)
+
+
+def test_round_trips_behind_a_slow_direction_do_not_accuse_their_own() -> None:
+    """One dip c1 → c2 was the host's by the stream, so that three round trips of c2 stand alone."""
+    there = Direction("c1", "c2", 3000, dips=[make_dip(), make_dip(1)])
+    back = Direction("c2", "c1", 3000, dips=[make_echo(0), make_echo(1), make_echo(2)])
+    soaked = make_soaked(directions=(there, back))
+    assert judge(soaked) == (Outcome.WARN, "c1 → c2: 2 dips")
+    text = " ".join(formats_of(KIND)["terminal"](soaked, Setting()).split())
+    assert text.count(" for 200 ms: messages took") == 2
+    assert text.count("c2 → c1 and back for 200 ms: a round trip") == 1
+    alone = make_soaked(
+        directions=(Direction("c2", "c1", 3000, dips=list(map(make_echo, range(3)))),)
+    )
+    outcome, reason = judge(alone)
+    assert outcome is Outcome.FAIL and reason.startswith("c2 → c1 and back: 3 dips")
+
+
+def test_dips_of_one_moment_are_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record of c2 comes first; the line waits for that of c1, and for no later one."""
+    lines = list[str]()
+    context: Any = SimpleNamespace(
+        directory=RunDirectory.create(tmp_path), fabric=Fabric((), (), ()),
+        progress=SimpleNamespace(trouble=lines.append),
+    )  # fmt: skip
+    launch = PlannedLaunch(1, "net1", None, ("c1", "c2"), ())
+    watching = soaking._Soak(context, launch, None, choose_pace(None, 0.05, 2))
+    written = list[int]()
+    for second in range(5):
+        slow = [(START_S + 1.4 + 0.02 * n, 3.6e-3, 0.0, 0.0) for n in range(10 * (second == 1))]
+        for rank in (1, 0):
+            monkeypatch.setattr("time.time", lambda s=second: START_S + s + 1)
+            trips: dict[str, Any] = {"ping_slow": tuple(slow)} if rank else {"slow": tuple(slow)}
+            watching.take(make_record(second, rank=rank, **trips))
+        written.append(len(lines))
+    assert written == [0, 0, 0, 1, 1]
+    assert "c1 → c2 for 184 ms" in lines[0] and "c2 → c1 and back: a round trip" in lines[0]
+    watching.finish(5.0, ENDED)
+    assert len(lines) == 1
+    assert len((context.directory.path / soaking.DIPS).read_text().splitlines()) == 2
 
 
 def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

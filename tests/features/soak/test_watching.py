@@ -1,5 +1,8 @@
 """A soak's records become dips, stalls and stuck ranks; memory does not grow."""
 
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -7,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fabricgauge.features.soak.events import join_dips
 from fabricgauge.features.soak.records import SoakRecord, parse_record
 from fabricgauge.features.soak.watching import (
     LASTING_S,
@@ -107,7 +111,7 @@ def test_a_dip_has_the_counters_of_both_ends() -> None:
 
 
 def test_a_round_trip_within_a_dip_of_the_stream_is_no_second_dip() -> None:
-    ping = [(START_S + 1.45, 8e-3, 0.0, 0.0)]
+    ping = [(START_S + 1.45, 60e-3, 0.0, 0.0)]
     both = make_record(1, slow_messages(1.4, 10), ping_slow=ping)
     _, dips = watch_records(both, make_record(2))
     assert [dip.kind for dip in dips] == ["rate"]
@@ -230,6 +234,126 @@ def test_octets_of_interfaces_and_ports_are_summed() -> None:
     watch, _ = watch_records(reset, make_record(0, rank=1))
     assert "backwards" in watch.octets["c1"].unread
     assert watch.octets["c2"].unread
+
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "soak"
+#: Pauses of the sender and the receiver while and before a slow message was under way.
+Pauses = tuple[float, float]
+#: The fifth one's pauses explain all but two of its messages.
+TOGGLES_S = (1795748408.55, 1795748418.93, 1795748428.23, 1795748438.53, 1795748448.90)
+
+
+def read_records(case: str) -> list[SoakRecord]:
+    text = (FIXTURES / f"ompi-4.1--{case}.jsonl").read_text("utf-8")
+    return [record for record in map(parse_record, text.splitlines()) if record is not None]
+
+
+def watch_recorded(case: str) -> tuple[SoakWatch, list[Dip]]:
+    watch = SoakWatch(("c1", "c2"), 19.6608e-3, 1.0)
+    dips = [dip for record in read_records(case) for dip in watch.add(record, record.at_s)]
+    return watch, dips + watch.close()
+
+
+def test_each_recorded_toggle_is_one_event_of_its_direction() -> None:
+    leads = [event.lead for event in join_dips(watch_recorded("toggled")[1])]
+    assert [(lead.origin, lead.target, lead.kind) for lead in leads] == [("c1", "c2", "rate")] * 5
+    for lead, at_s in zip(leads, TOGGLES_S, strict=True):
+        assert lead.at_s == pytest.approx(at_s, abs=0.06)
+        assert 0.1 < lead.length_s < 0.26
+
+
+def test_slow_messages_of_a_quiet_lab_are_no_dip() -> None:
+    """A round trip took 24 ms, and two messages in a row 8.7 and 18.4 ms."""
+    watch, dips = watch_recorded("quiet")
+    assert {dip.source for dip in dips} <= {"host"}
+    assert sum(way.short_delays for way in watch.directions) > 5
+
+
+def split_at_seconds(slow: Sequence[tuple[float, float, float, float]]) -> list[SoakRecord]:
+    """Return the records of some seconds, each with the messages that ended in it."""
+    ends = [at_s + time_s - START_S for at_s, time_s, _, _ in slow]
+    return [
+        make_record(second, [slow[place] for place, end in enumerate(ends) if int(end) == second])
+        for second in range(5)
+    ]
+
+
+def plant_toggle(begin_s: float, share: float, pauses: Sequence[Pauses]) -> list[SoakRecord]:
+    """Return records with a lower rate, in which a link works on while processes pause."""
+    slow = [
+        (START_S + begin_s + place * PERIOD_S, max(USUAL_S / share, USUAL_S + own_s), own_s, peer_s)
+        for place, (own_s, peer_s) in enumerate(pauses)
+    ]
+    return split_at_seconds(slow)
+
+
+pauses = st.tuples(st.floats(0, 10e-3), st.floats(0, 20e-3))
+
+
+@given(st.floats(0.5, 3), st.lists(pauses, min_size=5, max_size=12))
+def test_a_fall_to_30_percent_is_named_whatever_the_pauses(
+    begin_s: float, stopped: list[Pauses]
+) -> None:
+    """Whatever hosts do meanwhile, and wherever a record ends."""
+    _, (dip,) = watch_records(*plant_toggle(begin_s, 0.3, stopped))
+    assert (dip.source, dip.messages) == ("network", len(stopped))
+
+
+@given(st.floats(0.5, 3), st.lists(pauses, min_size=9, max_size=11), st.integers(0, 8))
+def test_a_fall_to_half_is_named_if_pauses_spare_five_messages(
+    begin_s: float, stopped: list[Pauses], first: int
+) -> None:
+    spared = {(first + 2 * place) % 9 for place in range(5)}
+    met = [(0.0, 0.0) if place in spared else pair for place, pair in enumerate(stopped)]
+    _, (dip,) = watch_records(*plant_toggle(begin_s, 0.5, met))
+    assert dip.source == "network"
+
+
+@given(st.lists(pauses, min_size=1, max_size=40), st.floats(0.5, 3), st.integers(0, 2))
+def test_delays_that_pauses_explain_are_never_the_networks(
+    stopped: list[Pauses], begin_s: float, first: int
+) -> None:
+    """A host that is busy all the time spares one message in three."""
+    slow = [
+        (START_S + begin_s + place * PERIOD_S, USUAL_S + own_s + peer_s, own_s, peer_s)
+        for place, (own_s, peer_s) in enumerate(stopped)
+        if place % 3 != first
+    ]
+    assert all(dip.source == "host" for dip in watch_records(*split_at_seconds(slow))[1])
+
+
+@pytest.mark.parametrize(("delays_ms", "is_dip"), [
+    ([24], False), ([49], False), ([51], True), ([6, 6], False), ([7, 7], True),
+    ([1.6, 1.6, 1.6], False), ([2, 2, 2], True),
+])  # fmt: skip
+def test_few_messages_must_lose_more(delays_ms: list[float], is_dip: bool) -> None:
+    """Hosts delay a single message by milliseconds without a pause that a process sees."""
+    slow = [
+        (START_S + 1.2 + place * PERIOD_S, USUAL_S + delay_ms * 1e-3, 0.0, 0.0)
+        for place, delay_ms in enumerate(delays_ms)
+    ]
+    watch, dips = watch_records(make_record(1, slow), make_record(2))
+    assert (len(dips), watch.directions[0].short_delays) == ((1, 0) if is_dip else (0, 1))
+
+
+def test_thirty_quiet_minutes_have_no_dip() -> None:
+    """Hosts delay as they did in a quiet lab: pauses, and single delays without one."""
+    random = Random(7)  # noqa: S311 -- no secret
+    watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
+    dips = list[Dip]()
+    for second in range(1800):
+        for rank in range(2):
+            slow = []
+            for place in sorted(random.sample(range(50), random.choice([0, 1, 1, 2]))):
+                delay_s = min(0.025, 0.8e-3 + random.expovariate(1 / 2e-3))
+                stopped_s = 0.0 if random.random() < 0.04 else delay_s
+                pair = random.choice([(stopped_s, 0.0), (0.0, stopped_s)])
+                slow.append((START_S + second + place * PERIOD_S, USUAL_S + delay_s, *pair))
+            dips += watch.add(make_record(second, slow, rank=rank), START_S + second + 1)
+    dips += watch.close()
+    assert len(dips) > 100
+    assert {dip.source for dip in dips} == {"host"}
+    assert min(way.short_delays for way in watch.directions) > 100
 
 
 times = st.floats(0, 100)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from fabricgauge.features.soak.answers import Asked, find_held_classes, judge_each
-from fabricgauge.features.soak.soaking import Soaked, describe_dip, describe_stuck, judge
+from fabricgauge.features.soak.events import Event, describe_event, drop_echoes, join_dips
+from fabricgauge.features.soak.soaking import Soaked, describe_stuck, judge
 from fabricgauge.features.soak.watching import Dip, Direction
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import duration, memory
@@ -22,14 +23,16 @@ _MOST_CURVES = 4
 HOW = (
     "Each rank sends a message to the next rank at a steady pace, which acknowledges it, and 8"
     " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more, a"
-    " round trip of 8 bytes if it takes 5 times as long and 1 ms more. Slow messages without a"
-    " pause are a dip if they lost 5 ms together, else a short delay. A dip is the host's if a"
-    " process did not run for half of the delay, else the network's. INVALID: the interfaces"
-    " counted less than half of the messages' bytes. FAIL: something stood still, one direction had"
-    " three dips, a dip of 5 s or slow messages for a tenth of the time, or messages took twice as"
-    " long as the network needs. WARN: fewer dips, three quarters of the network's rate, or a host"
-    " that paused for 5 s."
-    " If hosts paused for a tenth of the time, only dips count that are far from their pauses."
+    " round trip of 8 bytes if it takes 5 times as long and 1 ms more. A host explains a slow"
+    " message if a process did not run for 80 % of its delay. Slow messages in a row are a dip of"
+    " the network if those that hosts do not explain lost 5 ms together, two of them 12.5 ms, one"
+    " alone 50 ms; or if five in less than a second all took 2.5 times as long. Else they are the"
+    " host's, or short delays. Answers leave by the same cable as messages: round trips that are"
+    " slow meanwhile belong to the dip. INVALID: the interfaces counted less than half of the"
+    " messages' bytes. FAIL: something stood still, one direction had three dips, a dip of 5 s or"
+    " slow messages for a tenth of the time, or messages took twice as long as the network needs."
+    " WARN: fewer dips, three quarters of the network's rate, or a host that paused for 5 s. If"
+    " hosts paused for a tenth of the time, only dips count that are far from their pauses."
 )
 
 
@@ -39,9 +42,9 @@ HOW_ANSWERS = (
     " the node is that of the launcher. FAIL: two answers and a fifth of them, or all, were missing"
     " under load. WARN: one was missing, the median took more than 0.1 s and five times as long, or"
     " an echo in a traffic class waited like plain ones that the load slowed five times. What did"
-    " not answer before the load is not judged. A round that was under way as the load ended does"
-    " not count. INCONCLUSIVE: neither the network nor a fabric's tool gave an answer to judge, or"
-    " an error ended the asking."
+    " not answer before the load is not judged; what did, and could not be asked any more, is"
+    " missing. A round that was under way as the load ended does not count. INCONCLUSIVE: neither"
+    " the network nor a fabric's tool gave an answer to judge, or an error ended the asking."
 )
 
 
@@ -64,14 +67,14 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
         yield _answers(soaked)
     stuck = tuple(describe_stuck(item) for item in soaked.causes)
     yield doc.Section("stuck", "What stood still", (doc.Items(stuck),), urgent=True)
-    dips = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "network")
+    dips = tuple(map(describe_event, join_dips(soaked.dips)))
     yield doc.Section("dips", "Dips, oldest first", (doc.Items(dips, limit=_DIP_LIMIT),))
-    paused = tuple(describe_dip(dip) for dip in soaked.dips if dip.source == "host")
+    paused = tuple(describe_event(Event(dip)) for dip in soaked.dips if dip.source == "host")
     yield doc.Section(
         "host", "Slow messages while a host's process did not run", (doc.Items(paused),),
         on=doc.PAGE,
     )  # fmt: skip
-    rows = tuple(map(_row, soaked.directions))
+    rows = tuple(map(_row, drop_echoes(soaked.directions)))
     columns = doc.heads("direction", ">messages", ">median", ">worst", ">round trip", ">worst",
                         ">dips", ">of the host", ">short delays",
                         ">host paused")  # fmt: skip

@@ -15,6 +15,7 @@ from fabricgauge.features.soak.answers import (
     compare_phases,
     judge_answers,
 )
+from fabricgauge.features.soak.events import Event, describe_event, drop_echoes, join_dips
 from fabricgauge.features.soak.program import soak_program
 from fabricgauge.features.soak.proof import (
     RATE_FAIL,
@@ -68,6 +69,8 @@ LONG_DIP_S, LONG_SHARE = WAITING_S, 0.1
 #: A dip beside busy hosts counts from this many usual times and this length on; a low rate fails
 #: there if it is as many times below the limit that hosts which run only part of the time leave.
 CLEAR_FACTOR, CLEAR_LENGTH_S = 2.5, 0.1
+#: Intervals after which a dip is reported: until then other nodes write what they saw of it.
+REPORT_INTERVALS = 1.5
 
 
 _NOT_ASKED = Outcome.SKIPPED
@@ -143,6 +146,7 @@ def judge(soaked: Soaked) -> tuple[Outcome, str]:
     path, path_reason = judge_crossings(soaked.crossings)
     if path is Outcome.INVALID:
         return path, path_reason
+    soaked = msgspec.structs.replace(soaked, directions=drop_echoes(soaked.directions))
     stopped_s = max((direction.stopped_s for direction in soaked.directions), default=0.0)
     is_noisy = stopped_s > STOPPED_SHARE * soaked.soaked_s
     if fault := _find_fault(soaked, is_noisy):
@@ -201,8 +205,9 @@ def _find_fault(soaked: Soaked, is_noisy: bool) -> str:
         longest = max(dips, key=lambda dip: dip.length_s, default=None)
         slow_s = sum(dip.length_s for dip in dips)
         if longest and (longest.length_s >= LONG_DIP_S or slow_s >= LONG_SHARE * soaked.soaked_s):
+            what = "round trips" if longest.kind == "latency" else "messages"
             return (
-                f"{place} was slow for {duration(slow_s)} of {duration(soaked.soaked_s)}: messages"
+                f"{place} was slow for {duration(slow_s)} of {duration(soaked.soaked_s)}: {what}"
                 f" took up to {duration(longest.worst_s)} instead of {duration(longest.usual_s)}"
             )
     counts = _count_all_dips(soaked, is_noisy)
@@ -217,7 +222,13 @@ def _is_stall(dip: Dip) -> bool:
 
 
 def _count_all_dips(soaked: Soaked, is_noisy: bool) -> dict[str, int]:
-    return {way(d.origin, d.target): _count_dips(d, is_noisy) for d in soaked.directions}
+    return {_place(d): _count_dips(d, is_noisy) for d in soaked.directions}
+
+
+def _place(direction: Direction) -> str:
+    """Return a direction; round trips alone do not show which way of a pair was slow."""
+    only_trips = direction.dips and all(dip.kind == "latency" for dip in direction.dips)
+    return f"{way(direction.origin, direction.target)}{' and back' if only_trips else ''}"
 
 
 def _count_dips(direction: Direction, is_noisy: bool) -> int:
@@ -355,6 +366,7 @@ class _Soak:
         self._watch = SoakWatch(launch.nodes, pace.period_s, pace.interval_s)
         self._began_s = self._last_s = 0.0
         self._stuck: list[Stuck] = []
+        self._unreported: list[tuple[float, Dip]] = []
 
     @property
     def soaked_s(self) -> float:
@@ -365,11 +377,12 @@ class _Soak:
         self._began_s = self._began_s or now_s - self._pace.interval_s
         self._last_s = now_s
         for dip in self._watch.add(record, now_s):
-            self._report(dip)
+            self._report(dip, now_s)
+        self._report_events(now_s - REPORT_INTERVALS * self._pace.interval_s)
         if record.stopped_s >= PAUSE_S:
             self._explain()
         if (lasting := self._watch.find_lasting(record)) is not None:
-            self._context.progress.trouble(f"slow now: {describe_dip(lasting)}")
+            self._context.progress.trouble(f"slow now: {describe_event(Event(lasting))}")
         waiting = self._watch.find_waiting(record, now_s)
         if waiting is not None:
             target, waited_s = waiting
@@ -383,10 +396,21 @@ class _Soak:
                 since_s = now_s - self._watch.silence_of(node, now_s)
                 self._name(Stuck(node, "", since_s, time.time(), states.lost.get(node, "")))
 
-    def _report(self, dip: Dip) -> None:
-        if dip.source == "network":  # those of busy hosts would hide it
-            self._context.progress.trouble(describe_dip(dip))
+    def _report(self, dip: Dip, now_s: float) -> None:
         self._context.directory.append(DIPS, dip)
+        if dip.source == "network":  # those of busy hosts would hide it
+            self._unreported.append((now_s, dip))
+
+    def _report_events(self, noticed_before_s: float) -> None:
+        """Report the dips of one moment in one line, once the other ends have written theirs."""
+        noticed = {id(dip): at_s for at_s, dip in self._unreported}
+        for event in join_dips(dip for _, dip in self._unreported):
+            if min(noticed[id(dip)] for dip in event.dips) > noticed_before_s:
+                continue
+            self._context.progress.trouble(describe_event(event))
+            for dip in event.dips:
+                del noticed[id(dip)]
+        self._unreported = [entry for entry in self._unreported if id(entry[1]) in noticed]
 
     def _explain(self) -> None:
         """Replace stuck directions by the host whose pause explains them."""
@@ -402,7 +426,8 @@ class _Soak:
 
     def finish(self, asked_s: float, ended: Ended) -> Soaked:
         for dip in self._watch.close():
-            self._report(dip)
+            self._report(dip, 0.0)
+        self._report_events(float("inf"))
         return Soaked(
             self._launch.network or "", self._launch.nodes, self._pace.message_bytes,
             self._pace.period_s, asked_s, min(self.soaked_s, asked_s), self._began_s,
@@ -414,27 +439,6 @@ class _Soak:
             ),
             ceiling_bytes_per_s=find_ceiling(self._network),
         )  # fmt: skip
-
-
-def describe_dip(dip: Dip) -> str:
-    """Return a dip in one line: when, where, how long, how much, and what the counters did."""
-    at = (
-        time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(dip.at_s)) + f".{int(dip.at_s % 1 * 10)} UTC"
-    )
-    what = {
-        "rate": f"messages took {duration(dip.worst_s)} instead of {duration(dip.usual_s)}",
-        "latency": f"a round trip took {duration(dip.worst_s)} instead of {duration(dip.usual_s)}",
-        "stall": f"nothing came through for {duration(dip.worst_s)}",
-    }[dip.kind]
-    host = f"; a process did not run for {duration(dip.stopped_s)}" if dip.source == "host" else ""
-    counters = "; ".join(
-        f"{node}: {', '.join(f'{name} +{count}' for name, count in rises.items())}"
-        for node, rises in dip.counters.items() if rises
-    )  # fmt: skip
-    lasted = f"for {duration(dip.length_s)}"
-    return (
-        f"{at} {way(dip.origin, dip.target)} {lasted}: {what}{host}{counters and '; ' + counters}"
-    )
 
 
 def store(directory: RunDirectory, soaked: Soaked, page: bytes) -> Path:
