@@ -26,7 +26,8 @@ OCTETS = {
 PLANTED: dict[str, dict[CounterKind, str]] = {
     "mlx5": {
         "errors": "symbol_error req_transport_retries_exceeded req_remote_invalid_request"
-        " rx_icrc_encapsulated", "drops": "out_of_buffer VL15_dropped", "pauses": "rx_prio3_pause",
+        " rx_icrc_encapsulated tx_pause_storm_error_events",
+        "drops": "out_of_buffer VL15_dropped", "pauses": "rx_prio3_pause",
         "congestion": "np_cnp_sent rp_cnp_handled", "retries": "packet_seq_err out_of_sequence",
     },
     "mlx4": {

@@ -294,14 +294,18 @@ def test_the_shell_knows_the_kinds_of_all_counters() -> None:
     names = [name for driver in DRIVERS for kind in driver.kinds.values() for name in kind.split()]
     names += [word for _, whole, parts in list_kind_words() for word in (*whole, *parts)]
     names += ["rx_prio3_pause", "local_ack_timeout_err", "np_cnp_sent", "RcvHdrOvr", "rx_pkts"]
-    expected = ["uncorrectable" if "uncorrect" in n else kind_of(n) or "none" for n in names]
+    special = {"uncorrect": "uncorrectable", "storm_error": "storms"}
+    expected = [
+        next((special[word] for word in special if word in name), kind_of(name) or "none")
+        for name in names
+    ]
     assert kinds_of_shell(names) == expected
     assert kinds_of_shell(["rx_fec_Uncorrectable_blocks"]) == ["uncorrectable"]
 
 
 def test_each_limit_has_an_origin_and_a_kind_that_counters_have() -> None:
     kinds = {row.kind for row in LIMITS}
-    assert kinds <= {*get_args(CounterKind), "flaps", "uncorrectable"}
+    assert kinds <= {*get_args(CounterKind), "flaps", "uncorrectable", "storms"}
     assert all(row.origin and row.counters for row in LIMITS)
     assert all(
         row.fail_over is None or row.warn_over is None or row.warn_over < row.fail_over

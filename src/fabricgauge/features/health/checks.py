@@ -77,11 +77,17 @@ LIMITS = (
                "`local_link_integrity_errors`, `port_rcv_errors`, "
                "`port_rcv_remote_physical_errors`, `excessive_buffer_overrun_errors`",
                10, 100, _BIT_ERRORS, _ERRORS_PER_GBIT),
-    CountLimit("uncorrectable", "`ethtool -S`: names with `uncorrect`", 0, 100,
-               "warn: each loses a frame; fail: as errors", _ERRORS_PER_GBIT),
+    CountLimit("uncorrectable", "`ethtool -S`: names with `uncorrect`; if a driver has none, "
+               "`uncorrectable_blocks` of `ethtool -I --show-fec`", 0, 100,
+               "warn: each loses a frame; fail: as errors, but never if the link went down, since "
+               "a link counts them while it trains", _ERRORS_PER_GBIT),
     CountLimit("drops", "`rx_dropped`, `tx_dropped`, `rx_missed_errors`; `port_xmit_discards`, "
                "`VL15_dropped`", 3_600, None, _QUIET),
     CountLimit("pauses", "`ethtool -S`, `hw_counters`: pause frames, PFC", 36_000, None, _QUIET),
+    CountLimit("storms", "`ethtool -S`: names with `storm_error`", 0, None,
+               "the adapter paused its peers for so long that it gave up, and then may drop frames "
+               "(Linux, Documentation/networking/device_drivers/ethernet/mellanox/mlx5/"
+               "counters.rst)"),
     CountLimit("retries", "`hw_counters`: packets sent again, out of order, without a buffer",
                3_600, None, _QUIET),
 )  # fmt: skip

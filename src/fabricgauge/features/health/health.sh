@@ -722,8 +722,9 @@ count() {
 
 # begin_part NAME: counts of a part, by kind: in the window, and since the counter began.
 begin_part() {
-    flaps=0 errors=0 uncorrectable=0 drops=0 pauses=0 retries=0
-    all_flaps='' all_errors='' all_uncorrectable='' all_drops='' all_pauses='' all_retries=''
+    flaps=0 errors=0 uncorrectable=0 drops=0 pauses=0 storms=0 retries=0
+    all_flaps='' all_errors='' all_uncorrectable='' all_drops='' all_pauses='' all_storms=''
+    all_retries=''
     begin "counters of $1"
 }
 
@@ -740,6 +741,7 @@ add() {
         ;;
     drops) drops=$((drops + rise)) all_drops=$((${all_drops:-0} + $3)) ;;
     pauses) pauses=$((pauses + rise)) all_pauses=$((${all_pauses:-0} + $3)) ;;
+    storms) storms=$((storms + rise)) all_storms=$((${all_storms:-0} + $3)) ;;
     retries) retries=$((retries + rise)) all_retries=$((${all_retries:-0} + $3)) ;;
     esac
 }
@@ -751,6 +753,7 @@ end_part() {
     judge_count "$1" "$2" uncorrectable "$uncorrectable" 'uncorrectable errors' "$all_uncorrectable"
     judge_count "$1" "$2" drops "$drops" 'dropped frames' "$all_drops"
     judge_count "$1" "$2" pauses "$pauses" 'pause frames' "$all_pauses"
+    judge_count "$1" "$2" storms "$storms" 'pause storms' "$all_storms"
     judge_count "$1" "$2" retries "$retries" 'retransmissions' "$all_retries"
 }
 
@@ -760,6 +763,8 @@ judge_count() {
     metric events_total "device=\"$1\",kind=\"$3\"" "$6"
     [ "$keeps" = yes ] || return 0
     limits_of "$3" "$2"
+    # A link that comes up counts uncorrectable blocks while it trains, whoever took it down.
+    case $3,$flaps in uncorrectable,0) ;; uncorrectable,*) fail_over='' ;; esac
     case $3,$4 in flaps,* | errors,* | *,[1-9]*) perf "$1 $3" "$4" "$warn_over" "$fail_over" ;; esac
     if [ -n "$fail_over" ] && [ "$4" -gt "$fail_over" ]; then
         say fail "$3" "$1 $4 $5 in 1 h (limit $fail_over)"
@@ -798,15 +803,23 @@ watch_net() {
     end_part "$1" $((${value:-0} / 1000))
 }
 
-# watch_driver INTERFACE: pause frames and uncorrectable errors by the driver's own names.
+# watch_driver INTERFACE: pause frames, pause storms and uncorrectable errors by the driver's own
+# names. Drivers without a name for the last count them for "ethtool --show-fec" alone, as mlx5.
 watch_driver() {
     case $1 in -*) return ;; esac
     has_tool ethtool || return
-    text=$(limited 1 ethtool -S "$1" 2>/dev/null) || return
+    text=$(limited 1 ethtool -S "$1" 2>/dev/null) || text=''
     while IFS=': ' read -r counter value; do
-        case $counter in *[!A-Za-z0-9_]*) continue ;; esac
+        case $counter in *[!A-Za-z0-9_.]*) continue ;; esac
         counter_kind "$counter"
-        case $kind in pauses | uncorrectable) add "$kind" "net/$1/S/$counter" "$value" ;; esac
+        case $kind in pauses | storms | uncorrectable) add "$kind" "net/$1/S/$counter" "$value" ;; esac
+    done <<END
+$text
+END
+    [ -z "$all_uncorrectable" ] || return
+    text=$(limited 1 ethtool -I --show-fec "$1" 2>/dev/null) || return
+    while IFS=': ' read -r counter value; do
+        [ "$counter" != uncorrectable_blocks ] || add uncorrectable "net/$1/fec" "$value"
     done <<END
 $text
 END

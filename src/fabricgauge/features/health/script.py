@@ -124,6 +124,7 @@ def _counter_kinds() -> Iterator[str]:
     yield "counter_kind() {"
     yield "    case $1 in"
     yield f"    *{_any_case('uncorrect')}*) kind=uncorrectable ;;"
+    yield f"    *{_any_case('storm_error')}*) kind=storms ;;"
     for kind, names, words in list_kind_words():
         patterns = [*names, *(f"*{_any_case(word)}*" for word in words)]
         if patterns:

@@ -105,7 +105,7 @@ _KINDS: dict[str, CounterKind] = {
 #: and 119). Durations and octets are no events. A queue pair that ends flushes its requests, which
 #: also counts as completions with an error (cqe_err).
 _WORDS: tuple[tuple[CounterKind, tuple[str, ...]], ...] = (
-    ("errors", ("uncorrect", "exceed", "excd")),
+    ("errors", ("uncorrect", "exceed", "excd", "storm_error")),
     ("", ("corrected", "duration", "off_time", "us_count", "_bytes", "flush", "cqe_err")),
     ("congestion", ("cnp", "ecn")),
     ("retries", (
