@@ -173,3 +173,21 @@ def test_a_killed_writer_leaves_a_whole_index(tmp_path: Path) -> None:
     write_runs(root, 1, first=5)
     read(root, file)
     assert not draft.exists()
+
+
+def test_a_run_with_blanks_in_its_name_is_read_once(tmp_path: Path) -> None:
+    root, file = write_runs(tmp_path / "runs", 2), tmp_path / "index.sqlite"
+    (root / names(read(root, file))[0]).rename(root / "my first run")
+    assert "my first run" in names(read(root, file))
+    before = file.stat().st_ino
+    assert len(read(root, file).runs) == 2
+    assert file.stat().st_ino == before
+
+
+def test_a_name_that_is_no_text_is_listed_and_stops_no_other_run(tmp_path: Path) -> None:
+    root, file = write_runs(tmp_path / "runs", 2), tmp_path / "index.sqlite"
+    first = names(read(root, file))[0]
+    os.rename(root / first, os.fsencode(root) + b"/bad\xffname")  # noqa: PTH104
+    stored = read(root, file)
+    assert sorted(names(stored))[-1] == "bad\\udcffname"
+    assert [bool(run.trouble) for run in stored.runs] == [True, False]

@@ -15,6 +15,7 @@ from fabricgauge.features.history.index import open_index
 from fabricgauge.features.history.series import Selection, read_history
 from fabricgauge.features.history.site import bin_over_time, write_pages
 from fabricgauge.model.errors import UsageError
+from fabricgauge.store.run_directory import PARTIAL
 
 
 def write(root: Path, folder: Path) -> int:
@@ -99,3 +100,13 @@ def test_a_cell_is_the_worst_of_its_time() -> None:
     assert len(columns) == 3
     cells, columns = bin_over_time(np.ones((1000, 2)), list(np.arange(1000.0)))
     assert cells.shape == (2, 240)
+
+
+def test_a_run_without_a_verdict_is_not_called_unreadable(tmp_path: Path) -> None:
+    root, folder = tmp_path / "runs", tmp_path / "site"
+    path = copy_recorded(root, "healthy")
+    path = path.rename(path.with_name(path.name + PARTIAL))
+    (path / "verdicts.json").unlink(missing_ok=True)
+    write(root, folder)
+    text = (folder / "index.html").read_text()
+    assert ">incomplete<" in text and ">unreadable<" not in text

@@ -35,7 +35,7 @@ from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import PARTIAL
 
 #: A file of another format is built again. It rises with each change of tables or of ``reading``.
-FORMAT = 2
+FORMAT = 3
 
 _TABLES = """
 CREATE TABLE text (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, content TEXT);
@@ -149,7 +149,9 @@ def _run_states(root: Path) -> dict[str, str]:
         with suppress(OSError):
             statuses = [os.stat(f"{root}/{name}/{file}") for file in files]  # noqa: PTH116 -- twice as fast
             times = " ".join(f"{status.st_size} {status.st_mtime_ns}" for status in statuses)
-            states[name] = f"{name} {times}"
+            # SQLite keeps text. A name that is none is listed as a run that cannot be read.
+            readable = name.encode("utf-8", "backslashreplace").decode()
+            states[readable] = f"{readable}/{times}"
     return states
 
 
@@ -158,7 +160,7 @@ def _known_states(path: Path) -> dict[str, str] | None:
     try:
         with closing(_open_published(path)) as connection:
             rows = connection.execute("SELECT state FROM run")
-            return {state.partition(" ")[0]: state for (state,) in rows}
+            return {state.partition("/")[0]: state for (state,) in rows}
     except sqlite3.Error:
         return None
 

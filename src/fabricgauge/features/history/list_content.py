@@ -39,8 +39,8 @@ def _list_document(listing: Listing, _setting: Setting) -> doc.Report:
         )
         for run in runs
     )  # fmt: skip
-    days = f", {words.day(runs[-1].started_s)} to {words.day(runs[0].started_s)}" if runs else ""
-    headline = f"{counted(len(runs), 'run')} in {listing.history.root}{days}"
+    days = words.describe_days(listing.history)
+    headline = f"{counted(len(runs), 'run')} in {listing.history.root}{days and ', '}{days}"
     unread = (
         doc.Paragraph(f"{counted(len(broken), 'run')} could not be read: see the last column.",
                       kind="caution"),

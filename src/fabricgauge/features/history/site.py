@@ -34,6 +34,7 @@ from fabricgauge.features.history.drift_content import (
     explain_alarms,
     state_coverage,
 )
+from fabricgauge.features.history.list_content import outcome_cell
 from fabricgauge.features.history.series import split_common
 from fabricgauge.features.history.series_content import OneSeries, describe_series
 from fabricgauge.features.history.values import Group, History, RunRow
@@ -184,7 +185,7 @@ def _write_node(site: _Site, node: str, alarms: int, coverage: Coverage) -> None
     shown = [
         {
             "place": words.name_place(series.key, series.place),
-            "name": words.name_series(series.key), "runs": f"{len(series.runs):,}",
+            "name": words.name_series(series.key), "runs": counted(len(series.runs), "run"),
             "median": words.figure(series.key, float(np.median(series.values))),
             "last": words.figure(series.key, float(series.values[-1])),
             "changes": [_change_words(history, series, index)
@@ -212,8 +213,7 @@ def _word(outcome: Outcome, coverage: Coverage) -> str:
 
 
 def _about(history: History) -> str:
-    days = [words.day(history.runs[end].started_s)[:10] for end in (0, -1)] if history.runs else []
-    return f"fabricgauge {__version__} · history of {history.root} · {' to '.join(days)}"
+    return f"fabricgauge {__version__} · history of {history.root} · {words.describe_days(history)}"
 
 
 def _change_words(history: History, series: OneSeries, index: int) -> str:
@@ -298,13 +298,19 @@ def _write_index(
             {
                 "day": words.day(run.started_s), "name": run.name,
                 "href": site.link(len(history.runs) - 1 - place),
-                "outcome": run.outcome or "unreadable",
-                "tone": TONES[Outcome(run.outcome)] if run.outcome else "skipped",
+                **_outcome_badge(run),
                 "nodes": f"{len(run.nodes):,}", "headline": run.trouble or run.headline,
             }
             for place, run in enumerate(last)
         ],
     )  # fmt: skip
+
+
+def _outcome_badge(run: RunRow) -> dict[str, str]:
+    cell = outcome_cell(run)
+    if isinstance(cell, str):
+        return {"outcome": cell, "tone": "skipped"}
+    return {"outcome": cell.text, "tone": cell.tone}
 
 
 def _rgb(colour: str) -> tuple[int, ...]:

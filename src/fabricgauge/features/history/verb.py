@@ -218,6 +218,7 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
     Without either, begin a new past: the next runs become the reference, e.g. after a new firmware.
     """
     from fabricgauge.features.history import baseline
+    from fabricgauge.model.words.sentences import counted
     from fabricgauge.store.run_directory import find, now_utc
 
     root = _root(options)
@@ -228,8 +229,9 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
     scope = _scope(options)
     pinned = baseline.Baseline(now_utc(), tuple(dict.fromkeys(names)), *scope, reason)
     path = baseline.set_baseline(root, pinned)
-    click.echo(f"{len(pinned.runs)} runs are the reference: {path}" if names else
-               f"earlier runs are no reference any more: {path}")  # fmt: skip
+    count = len(pinned.runs)
+    click.echo(f"{counted(count, 'run')} {'is' if count == 1 else 'are'} the reference: {path}"
+               if names else f"earlier runs are no reference any more: {path}")  # fmt: skip
 
 
 @baseline_group.command("clear")

@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 from fabricgauge.features.history.drift import Alarm
 from fabricgauge.features.history.ranks import Shift
-from fabricgauge.features.history.values import SeriesKey
+from fabricgauge.features.history.values import History, SeriesKey
 from fabricgauge.model.words.figures import duration, percent, rate, signed, size
 from fabricgauge.model.words.networks import named
 from fabricgauge.model.words.sentences import direction
@@ -49,5 +49,11 @@ def shift_words(shift: Shift) -> str:
 
 
 def day(started_s: float) -> str:
-    """Return a time as ``2026-11-23 15:21``, in UTC."""
-    return f"{datetime.fromtimestamp(started_s, timezone.utc):%Y-%m-%d %H:%M}"
+    """Return a time as ``2026-11-23 15:21``, in UTC; ``–`` if it is unknown."""
+    return f"{datetime.fromtimestamp(started_s, timezone.utc):%Y-%m-%d %H:%M}" if started_s else "–"
+
+
+def describe_days(history: History) -> str:
+    """Return ``2026-11-01 to 2026-11-23``, of the runs whose time is known."""
+    days = [day(run.started_s)[:10] for run in history.runs if run.started_s]
+    return f"{days[0]} to {days[-1]}" if days else ""
