@@ -120,22 +120,30 @@ def _import_key(root: str, repository: Repository, place: str) -> Step:
     )  # fmt: skip
 
 
+def _unpack(node: str, archive: str, folder: str, program: str, title: str, reason: str) -> Step:
+    """Return the step that unpacks an archive of the node; ``program`` is in it."""
+    return Step(
+        title, reason,
+        (
+            Command(node, ("mkdir", "-p", "--", folder)),
+            Command(node, ("tar", "-xzf", archive, "-C", folder, "--strip-components=1")),
+        ),
+        (Verification(Command(node, ("test", "-x", f"{folder}/{program}")), ""),),
+        (Command(node, ("rm", "-r", "--one-file-system", "--", folder)),),
+        before=(
+            Verification(Command(node, ("test", "!", "-e", folder)), ""),
+            Verification(Command(node, ("test", "-r", archive)), ""),
+        ),
+    )  # fmt: skip
+
+
 def suite_steps(suite: FabricSuite) -> Iterator[Step]:
     """Yield the steps of a fabric suite that was downloaded by hand: unpack, install, verify."""
     node = "" if suite.node == "head" else suite.node
     top = suite.folder.rstrip("/")
-    install = f"{top}/INSTALL"
-    is_absent = Verification(Command(node, ("test", "!", "-e", top)), "")
-    yield Step(
-        f"Unpack {suite.archive} on {on(node)}",
+    yield _unpack(
+        node, suite.archive, top, "INSTALL", f"Unpack {suite.archive} on {on(node)}",
         "its owner offers it for download with an account only: copy it there first",
-        (
-            Command(node, ("mkdir", "-p", "--", top)),
-            Command(node, ("tar", "-xzf", suite.archive, "-C", top, "--strip-components=1")),
-        ),
-        (Verification(Command(node, ("test", "-x", install)), ""),),
-        (Command(node, ("rm", "-r", "--one-file-system", "--", top)),),
-        before=(is_absent, Verification(Command(node, ("test", "-r", suite.archive)), "")),
     )  # fmt: skip
     yield Step(
         f"Install the fabric suite of {top} on {on(node)}",
@@ -161,17 +169,9 @@ def osu_steps(osu: Osu) -> Iterator[Step]:
     """Yield the steps that build OSU's benchmarks with the MPI of the site."""
     prefix, source, mpi = osu.prefix.rstrip("/"), f"{osu.prefix.rstrip('/')}/src", osu.mpi
     program = f"{prefix}/libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"
-    is_absent = Verification(Command(HEAD, ("test", "!", "-e", source)), "")
-    yield Step(
-        f"Unpack {osu.archive} in {source}",
+    yield _unpack(
+        HEAD, osu.archive, source, "configure", f"Unpack {osu.archive} in {source}",
         "the benchmarks are built from source: they must use the MPI of the site",
-        (
-            Command(HEAD, ("mkdir", "-p", "--", source)),
-            Command(HEAD, ("tar", "-xzf", osu.archive, "-C", source, "--strip-components=1")),
-        ),
-        (Verification(Command(HEAD, ("test", "-x", f"{source}/configure")), ""),),
-        (Command(HEAD, ("rm", "-r", "--one-file-system", "--", source)),),
-        before=(is_absent, Verification(Command(HEAD, ("test", "-r", osu.archive)), "")),
     )  # fmt: skip
     compilers = (f"CC={mpi}/mpicc", f"CXX={mpi}/mpicxx")
     yield Step(
