@@ -112,14 +112,14 @@ def describe_use(name: str) -> str:
 
 def find_users(state: LabState) -> frozenset[int]:
     """Return the processes inside a lab that are neither its holders nor its daemons."""
-    own = {process.pid for process in (*(d.process for d in state.slurm), *state.senders)}
+    lab_processes = {process.pid for process in (*(d.process for d in state.slurm), *state.senders)}
     marks = Marks(state.token, state.boot_id, state.net_inodes)
     # slurmctld has a child that runs scripts; the children of slurmd are jobs.
     helpers = {daemon.process.pid for daemon in state.slurm if daemon.node == HEAD}
     return frozenset(
         pid
         for pid in foreign_members(marks, Path(state.directory))
-        if pid not in own and parent_of(pid) not in helpers
+        if pid not in lab_processes and parent_of(pid) not in helpers
     )
 
 

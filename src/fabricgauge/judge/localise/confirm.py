@@ -67,17 +67,17 @@ class PairRecheck(msgspec.Struct, frozen=True):
 
 
 class ControlComparison(msgspec.Struct, frozen=True, eq=False):
-    """A claim's ``own`` pairs compared with ``good`` ones, the control pairs.
+    """A claim's ``claimed`` pairs compared with ``good`` ones, the control pairs.
 
-    ``effect`` is the own pairs' median relative to the good ones', ``slower`` that as a loss,
+    ``effect`` is the claimed pairs' median relative to the good ones', ``slower`` that as a loss,
     ``error`` the standard error of either, ``chance`` how often the good pairs' own scatter does as
-    much. ``apart`` is true if each own pair is slower than each good one. ``limit`` is the least
-    effect of a fault; good pairs that differ by less are ``uniform``. ``against`` are pairs that
-    acquit: those of a claimed node that are as fast as good ones, with any partner, or those
+    much. ``apart`` is true if each claimed pair is slower than each good one. ``limit`` is the
+    least effect of a fault; good pairs that differ by less are ``uniform``. ``against`` are pairs
+    that acquit: those of a claimed node that are as fast as good ones, with any partner, or those
     inside a claimed group that are as slow as others.
     """
 
-    own: list[PairRecheck]
+    claimed: list[PairRecheck]
     good: list[PairRecheck]
     limit: float
     effect: float = 0.0
@@ -90,7 +90,7 @@ class ControlComparison(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def enough(self) -> bool:
-        return bool(self.own) and len(self.good) >= limits.FEWEST_GOOD
+        return bool(self.claimed) and len(self.good) >= limits.FEWEST_GOOD
 
     @property
     def reaches(self) -> bool:
@@ -104,26 +104,28 @@ class ControlComparison(msgspec.Struct, frozen=True, eq=False):
 
 
 def compare_pairs(
-    own: list[PairRecheck],
+    claimed: list[PairRecheck],
     good: list[PairRecheck],
     quantity: Quantity,
     node_pairs: Sequence[PairRecheck] = (),
 ) -> ControlComparison:
     """Compare pairs. ``node_pairs`` are all of a claimed node, also with doubtful partners."""
     limit, sign = limits.FAULT[quantity], 1 if quantity == "latency" else -1
-    if not own or not good:
-        return ControlComparison(own, good, limit)
-    own_figures, good_figures = (np.array([pair.figure for pair in side]) for side in (own, good))
+    if not claimed or not good:
+        return ControlComparison(claimed, good, limit)
+    claimed_figures, good_figures = (
+        np.array([pair.figure for pair in side]) for side in (claimed, good)
+    )
     usual = float(np.median(good_figures))
-    effect = float(np.median(own_figures)) / usual - 1.0
-    variances = [pair.varied for pair in (*own, *good) if np.isfinite(pair.varied)]
+    effect = float(np.median(claimed_figures)) / usual - 1.0
+    variances = [pair.varied for pair in (*claimed, *good) if np.isfinite(pair.varied)]
     between_launches = float(np.sqrt(np.mean(variances))) if variances else 0.0
     spread = _deviation(good_figures / usual, max(limits.FLOOR, between_launches))
-    own_spread = _deviation(own_figures / usual, spread)
-    error = float(np.sqrt(spread**2 / good_figures.size + own_spread**2 / own_figures.size))
+    own_spread = _deviation(claimed_figures / usual, spread)
+    error = float(np.sqrt(spread**2 / good_figures.size + own_spread**2 / claimed_figures.size))
     chance = float(tail(np.array([abs(effect) / error]), good_figures.size - 1)[0])
     worst_good = (sign * good_figures).max()
-    apart = bool((sign * own_figures).min() > worst_good)
+    apart = bool((sign * claimed_figures).min() > worst_good)
     uniform = bool(good_figures.max() - good_figures.min() < limit * usual)
     half_as_slow = usual * (1.0 + limits.SHOWN * effect)
     against = tuple(
@@ -132,7 +134,7 @@ def compare_pairs(
         if sign * pair.figure <= min(worst_good, sign * half_as_slow)
     )
     return ControlComparison(
-        own, good, limit, effect, sign * effect, error, chance, apart, uniform, against
+        claimed, good, limit, effect, sign * effect, error, chance, apart, uniform, against
     )
 
 
@@ -166,7 +168,7 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
         claim is slower than all of them. A single good pair is enough to see a fault again.
         """
         strict, *lenient = (self._compare(claim, doubts) for doubts in self.doubts)
-        seen_again = isinstance(claim, PairFinding) and bool(strict.own and strict.good)
+        seen_again = isinstance(claim, PairFinding) and bool(strict.claimed and strict.good)
         if strict.enough or seen_again:
             return strict
         usable = (
@@ -214,12 +216,12 @@ class RecheckedAnalysis(msgspec.Struct, frozen=True, eq=False):
             for side in (0, 1)
         ]
         least, worst = sorted(directions, key=lambda direction: direction.slower)
-        if quantity == "bandwidth" and least.own and least.slower < limits.SHOWN * worst.slower:
+        if quantity == "bandwidth" and least.claimed and least.slower < limits.SHOWN * worst.slower:
             comparison = worst
         mates = [pair for pair in self.pairs if nodes - suspects >= {*pair.ends}]
         inside = compare_pairs(mates, good, quantity)
-        if inside.own and inside.slower >= limits.SHOWN * comparison.slower:
-            against = tuple(pair.ends for pair in inside.own)
+        if inside.claimed and inside.slower >= limits.SHOWN * comparison.slower:
+            against = tuple(pair.ends for pair in inside.claimed)
             return msgspec.structs.replace(comparison, against=against)
         return comparison
 
@@ -321,7 +323,7 @@ def _with_evidence(rechecked: RecheckedAnalysis) -> PairAnalysis:
 def _recheck(rechecked: RecheckedAnalysis, finding: PairFinding) -> Rechecked | Skipped:
     """Return what the pairs that were measured again show of a finding."""
     comparison = rechecked.compare(finding)
-    if not comparison.own:
+    if not comparison.claimed:
         return Skipped("it was not measured again")
     if not comparison.good:
         return Skipped("no two good nodes were measured beside it")
@@ -334,13 +336,13 @@ def _recheck_figures(comparison: ControlComparison, claimed: Collection[str]) ->
     """Return the figures of both sides, as a confirmation."""
     return Rechecked(
         effect=comparison.effect,
-        own=float(np.median([pair.figure for pair in comparison.own])),
+        own=float(np.median([pair.figure for pair in comparison.claimed])),
         good=float(np.median([pair.figure for pair in comparison.good])),
         partners=tuple(
-            sorted({end for pair in comparison.own for end in pair.ends}.difference(claimed))
+            sorted({end for pair in comparison.claimed for end in pair.ends}.difference(claimed))
         ),
         confirmed=True,
-        own_pairs=tuple(pair.ends for pair in comparison.own),
+        own_pairs=tuple(pair.ends for pair in comparison.claimed),
         good_pairs=tuple(pair.ends for pair in comparison.good),
     )
 
@@ -456,7 +458,7 @@ def _ends_of_pairs(rechecked: RecheckedAnalysis, pairs: Iterable[Claim]) -> Iter
     for (part, end), pair in pair_of.items():
         (partner,) = (name for name in pair.names if name != end)
         suspect = Suspect(part, (end,), pair.quantity, pair.effect, f"slow with {partner}", AGAIN)
-        partners = {name for recheck in rechecked.compare(suspect).own for name in recheck.ends}
+        partners = {name for recheck in rechecked.compare(suspect).claimed for name in recheck.ends}
         if len(partners - {*pair.names}) >= limits.FEWEST_PARTNERS:
             yield suspect
 
@@ -533,7 +535,7 @@ def finding_of(
     suspect: Suspect, part: Part, comparison: ControlComparison, tests: int
 ) -> PairFinding:
     """Return the finding, at the message size that was measured again."""
-    pairs = len(comparison.own)
+    pairs = len(comparison.claimed)
     subject = f"each of its {pairs} pairs was" if pairs > 1 else "it was"
     evidence = (
         f"among all pairs: {suspect.reason}; measured again, {subject} slower than each of"
@@ -541,8 +543,8 @@ def finding_of(
     )
     low, high = (comparison.effect + side * INTERVAL * comparison.error for side in (-1, 1))
     return PairFinding(
-        part, suspect.names, suspect.quantity, comparison.own[0].message_bytes, comparison.effect,
-        low, high, min(1.0, comparison.chance * tests), 2 if part == "pair" else pairs, "fault",
+        part, suspect.names, suspect.quantity, comparison.claimed[0].message_bytes,
+        comparison.effect, low, high, min(1.0, comparison.chance * tests), 2 if part == "pair" else pairs, "fault",
         evidence,
     )  # fmt: skip
 

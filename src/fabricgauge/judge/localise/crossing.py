@@ -99,9 +99,9 @@ def _slow_crossing(
         evidence=(f"among all pairs: {claim.reason}; {_TOGETHER}",),
         rechecked=Rechecked(
             effect=worst.effect,
-            own=float(np.median([pair.figure for pair in worst.own])),
+            own=float(np.median([pair.figure for pair in worst.claimed])),
             good=float(np.median([pair.figure for pair in worst.good])),
-            partners=tuple(sorted({end for pair in worst.own for end in pair.ends} - {group})),
+            partners=tuple(sorted({end for pair in worst.claimed for end in pair.ends} - {group})),
             confirmed=True,
             own_pairs=(),
             good_pairs=(),

@@ -66,9 +66,9 @@ class _Layer:
     """One value for each pair. The arrays of a pass that fills it alone are not copied."""
 
     def __init__(
-        self, values: NDArray[np.floating], spread: NDArray[np.float32], own: bool
+        self, values: NDArray[np.floating], spread: NDArray[np.float32], is_own: bool
     ) -> None:
-        self.values, self.spread, self._own = values, spread, own
+        self.values, self.spread, self._is_own = values, spread, is_own
 
     def is_free(self, entries: _Entries) -> bool:
         return not np.isfinite(self.values[entries.cells]).any()
@@ -78,8 +78,8 @@ class _Layer:
         return any(bool((np.isfinite(row) & np.isfinite(other)).any()) for row, other in rows)
 
     def fill(self, entries: _Entries) -> None:
-        if not self._own:
-            self.values, self.spread, self._own = self.values.copy(), self.spread.copy(), True
+        if not self._is_own:
+            self.values, self.spread, self._is_own = self.values.copy(), self.spread.copy(), True
         self.values[entries.cells] = entries.values
         self.spread[entries.cells] = entries.spread
 
@@ -115,7 +115,7 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
             of_case = layers.setdefault(key, [])
             whole = as_ranks and pair_pass.values.shape == (len(names), len(names))
             if whole and all(layer.overlaps(pair_pass.values) for layer in of_case):
-                of_case.append(_Layer(pair_pass.values, pair_pass.spread, own=False))
+                of_case.append(_Layer(pair_pass.values, pair_pass.spread, is_own=False))
             else:
                 _place(
                     of_case,
@@ -208,7 +208,7 @@ def _place(layers: list[_Layer], entries: _Entries, precision: np.dtype, nodes: 
         shape = nodes, nodes
         layer = _Layer(
             np.full(shape, np.nan, dtype=precision), np.full(shape, np.nan, dtype=np.float32),
-            own=True,
+            is_own=True,
         )  # fmt: skip
         layers.append(layer)
     layer.fill(entries)

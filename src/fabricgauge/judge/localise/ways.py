@@ -24,18 +24,18 @@ from fabricgauge.model.pairs import PairFinding, PairMatrix, Part, Suspect
 class Residual(msgspec.Struct, frozen=True, eq=False):
     """The part of each pair's slowness that nothing named explains, with its deviation ``sigma``.
 
-    ``own`` (2, N) is each node's own small excess, sending and receiving.
+    ``excess`` (2, N) is each node's own small excess, sending and receiving.
     """
 
     unexplained: Unexplained
-    own: F32
+    excess: F32
     centre: float
     sigma: float
 
     def rows(self, first: int, last: int) -> F32:
         strip = self.unexplained.pairs(slice(first, last))
-        strip -= self.own[0, first:last, None] + np.float32(self.centre)
-        strip -= self.own[1, None, :]
+        strip -= self.excess[0, first:last, None] + np.float32(self.centre)
+        strip -= self.excess[1, None, :]
         return strip
 
 
@@ -48,7 +48,7 @@ def residual(ends: SlowEnds, noise: Noise) -> Residual:
     finite = sample[np.isfinite(sample)]
     centre = float(np.median(finite)) if finite.size else 0.0
     sigma = max(limits.FLOOR, scale(finite)) if nodes >= limits.OWN_EXCESS_NODES else noise.pair
-    return Residual(ends.unexplained, start.own, centre, sigma)
+    return Residual(ends.unexplained, start.excess, centre, sigma)
 
 
 def _small_excesses(ends: SlowEnds) -> F32:

@@ -40,9 +40,9 @@ def discover_head(
     node = parse_answer(answer)
     if not isinstance(node, Node) or fabric.nodes_on(node.boot_id, node.net_namespace):
         return None
-    taken = {address for other in fabric.nodes for _, address, _ in _addresses(other)}
+    node_addresses = {address for other in fabric.nodes for _, address, _ in _addresses(other)}
     shared = {
-        interface.name: subnet for interface, ip, subnet in _addresses(node) if ip in taken
+        interface.name: subnet for interface, ip, subnet in _addresses(node) if ip in node_addresses
     }  # fmt: skip
     if not shared:
         return None
