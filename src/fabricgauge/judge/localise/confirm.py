@@ -544,8 +544,8 @@ def finding_of(
     low, high = (comparison.effect + side * INTERVAL * comparison.error for side in (-1, 1))
     return PairFinding(
         part, suspect.names, suspect.quantity, comparison.claimed[0].message_bytes,
-        comparison.effect, low, high, min(1.0, comparison.chance * tests), 2 if part == "pair" else pairs, "fault",
-        evidence,
+        comparison.effect, low, high, min(1.0, comparison.chance * tests),
+        2 if part == "pair" else pairs, "fault", evidence,
     )  # fmt: skip
 
 
