@@ -65,6 +65,11 @@ VerbsOptions& verbs_of(Options& options) {
     return options.verbs;
 }
 
+int& traffic_class_of(Options& options) {
+    if (options.transport == Carrier::sockets) return options.sockets_traffic_class;
+    return verbs_of(options).traffic_class;
+}
+
 MemoryKind kind_of_memory(const std::string& text) {
     for (const MemoryKind kind :
          {MemoryKind::host, MemoryKind::cuda, MemoryKind::hip, MemoryKind::managed})
@@ -171,7 +176,7 @@ const std::map<std::string, Setter>& valued_options() {
         {"--path-mtu", [](Options& o, auto& v) { verbs_of(o).path_mtu_bytes = mtu_in(v); }},
         {"--signal-interval",
          [](Options& o, auto& v) { verbs_of(o).signal_interval = whole_in(v, 1, 65'536); }},
-        {"--traffic-class", [](Options& o, auto& v) { verbs_of(o).traffic_class = whole_in(v, 0, 255); }},
+        {"--traffic-class", [](Options& o, auto& v) { traffic_class_of(o) = whole_in(v, 0, 255); }},
         {"--service-level", [](Options& o, auto& v) { verbs_of(o).service_level = whole_in(v, 0, 15); }},
     };
     return table;

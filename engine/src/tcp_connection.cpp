@@ -40,10 +40,12 @@ void TcpConnection::Flow::passed(std::size_t bytes) noexcept {
     }
 }
 
-TcpConnection::TcpConnection(const LocalAddress& own, int peer, bool listens)
+TcpConnection::TcpConnection(const LocalAddress& own, int peer, bool listens, int traffic_class)
     : peer_(peer), listens_(listens),
-      socket_(::socket(own.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+      socket_(::socket(own.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+      family_(own.address.ss_family), traffic_class_(traffic_class) {
     if (socket_ < 0) fail("no socket", errno);
+    set_traffic_class();
     const SocketAddress here{own.address, own.octets};
     if (bind(socket_, plain(here), here.octets) != 0) fail("no port at the own address", errno);
     // Linux heeds the first one of them in connect, the other in accept: socket(7).
@@ -63,6 +65,22 @@ SocketAddress TcpConnection::address() const {
     return found;
 }
 
+int TcpConnection::traffic_class() const {
+    int found = 0;
+    socklen_t octets = sizeof found;
+    const bool is_6 = family_ == AF_INET6;
+    getsockopt(socket_, is_6 ? IPPROTO_IPV6 : IPPROTO_IP, is_6 ? IPV6_TCLASS : IP_TOS, &found, &octets);
+    return found;
+}
+
+void TcpConnection::set_traffic_class() {
+    if (traffic_class_ == 0) return;
+    const bool is_6 = family_ == AF_INET6;
+    const int level = is_6 ? IPPROTO_IPV6 : IPPROTO_IP;
+    if (setsockopt(socket_, level, is_6 ? IPV6_TCLASS : IP_TOS, &traffic_class_, sizeof traffic_class_) != 0)
+        fail("the kernel refused the traffic class", errno);
+}
+
 void TcpConnection::join(const SocketAddress& other) {
     if (listens_)
         accept_from(other);
@@ -71,6 +89,7 @@ void TcpConnection::join(const SocketAddress& other) {
              errno == EINPROGRESS ? ETIMEDOUT : errno);
     const int on = 1;
     setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    set_traffic_class();  // an accepted socket is a new one
     fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
 }
 

@@ -88,6 +88,7 @@ int main() {
         expect_refused({"--transport", "verbs", "--queue-pair", "xrc", "--shared-receives", "yes"},
                        "a shared queue of receives for each connection");
         expect_refused({"--transport", "verbs", "--traffic-class", "256"}, "from 0 to 255");
+        expect_refused({"--traffic-class", "16"}, "it needs --transport verbs");
     });
     check::test("options of libfabric follow it, and sockets need a network", [] {
         const OfiOptions ofi = parse_options({"--transport", "ofi", "--provider", "tcp;ofi_rxm",
@@ -99,6 +100,9 @@ int main() {
         expect_refused({"--provider", "tcp"}, "--provider: it needs --transport ofi");
         expect_refused({"--transport", "ofi", "--messages", "x"}, "tagged or plain");
         expect_refused({"--transport", "sockets"}, "needs --pin SUBNET");
+        const std::vector<std::string> in_class{"--transport", "sockets", "--pin", "10.0.0.0/8",
+                                                "--traffic-class", "16"};
+        check::expect_equal(parse_options(in_class).sockets_traffic_class, 16);
     });
     return check::outcome();
 }

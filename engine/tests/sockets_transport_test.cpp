@@ -17,13 +17,13 @@ constexpr Pattern patterns[] = {Pattern::latency, Pattern::bandwidth,
 LocalAddress loopback_address() { return *address_in(*Subnet::parse("127.0.0.0/8")); }
 
 OriginResult measure(const Case& measured, const Precision& precision) {
-    return measure_pair<SocketsTransport<Control>>(measured, precision, loopback_address());
+    return measure_pair<SocketsTransport<Control>>(measured, precision, loopback_address(), 16);
 }
 
 // Two ends that know each other's address.
 struct Ends {
-    std::optional<TcpConnection> one{std::in_place, loopback_address(), 1, false};
-    std::optional<TcpConnection> other{std::in_place, loopback_address(), 0, true};
+    std::optional<TcpConnection> one{std::in_place, loopback_address(), 1, false, 187};
+    std::optional<TcpConnection> other{std::in_place, loopback_address(), 0, true, 16};
 
     // `first` is what is done while the other end waits.
     void join(const std::function<void()>& first = [] {}) {
@@ -60,6 +60,14 @@ int main() {
         stranger.start_receive(&found, 1);
         check::expect_error<TransportError>([&] { stranger.await_received(); },
                                             "TCP socket to rank 1: receiving failed");
+    });
+    check::test("each end sends in its traffic class, without the bits of ECN", [] {
+        Ends ends;
+        ends.join();
+        check::expect_equal(ends.one->traffic_class(), 184);
+        check::expect_equal(ends.other->traffic_class(), 16);
+        TcpConnection usual(loopback_address(), 1, false);
+        check::expect_equal(usual.traffic_class(), 0);
     });
     check::test("an end that is closed is named and nothing waits", [] {
         Ends ends;

@@ -22,6 +22,7 @@ from fabricgauge.features.application.prediction_values import Prediction
 from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.features.application.scale_values import Scaled
 from fabricgauge.features.campaign.results import CampaignResult
+from fabricgauge.features.classes.judging import MeasuredClasses
 from fabricgauge.features.configure.values import Configuration
 from fabricgauge.features.explain.entries import Entry
 from fabricgauge.features.history.changes import ChangePoint
@@ -121,6 +122,7 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
     "varied": {"headline": str, "varied": Varied},
     "campaign": {"headline": str, "outcome": Outcome, "result": CampaignResult},
     "soak-report": {"overall": Outcome, "headline": str, "soak": Soaked},
+    "classes-report": {"overall": Outcome, "headline": str, "classes": MeasuredClasses},
     "history-list": {"runs": tuple[RunRow, ...]},
     "history-series": {"series": tuple[HistorySeries, ...]},
     "history-drift": {

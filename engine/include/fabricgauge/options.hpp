@@ -37,8 +37,9 @@ struct Options {
     double grace_s = 10.0;
     std::string output;  // empty: standard output
     Carrier transport = Carrier::mpi;
-    VerbsOptions verbs;  // heeded by its carrier only
-    OfiOptions ofi;      // the same
+    int sockets_traffic_class = 0;  // the TOS byte; heeded by its carrier only, as the next two
+    VerbsOptions verbs;
+    OfiOptions ofi;
     bool version = false;
 };
 

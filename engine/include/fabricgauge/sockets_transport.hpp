@@ -18,10 +18,10 @@ namespace fabricgauge {
 template <typename Control>
 class SocketsTransport : public PairTransport<Control> {
 public:
-    // Control gets the remaining arguments.
+    // `traffic_class` is the TOS byte of the packets. Control gets the remaining arguments.
     template <typename... Rest>
-    explicit SocketsTransport(const LocalAddress& own, Rest&... rest)
-        : PairTransport<Control>(rest...), own_(own) {}
+    explicit SocketsTransport(const LocalAddress& own, int traffic_class, Rest&... rest)
+        : PairTransport<Control>(rest...), own_(own), traffic_class_(traffic_class) {}
 
     std::string beyond(const Case& measured) const {
         return beyond_abilities(measured, Abilities::messages, "sockets");
@@ -30,7 +30,8 @@ public:
     // Collective; JSON at rank 0.
     std::string description() {
         JsonWriter json;
-        json.begin_object().member("name", "sockets").key("addresses").begin_array();
+        json.begin_object().member("name", "sockets").member("traffic_class", traffic_class_);
+        json.key("addresses").begin_array();
         for (const std::string& one : this->gather(text_of(own_.address)))
             json.value(one.substr(0, one.rfind(':')));
         json.end_array().end_object();
@@ -40,7 +41,8 @@ public:
     // A connection stays until the launch ends, as MPIs keep theirs.
     void open_pair(const Case& measured, const Messages&) {
         const int peer = this->peer_in(measured);
-        const auto [found, made] = connections_.try_emplace(peer, own_, peer, this->rank() > peer);
+        const auto [found, made] = connections_.try_emplace(
+            peer, own_, peer, this->rank() > peer, traffic_class_);
         connection_ = &found->second;
         if (made) connection_->join(this->swap_with(peer, std::vector{connection_->address()}).front());
     }
@@ -67,6 +69,7 @@ public:
 
 private:
     LocalAddress own_;
+    int traffic_class_;
     std::map<int, TcpConnection> connections_;  // by the peer
     TcpConnection* connection_ = nullptr;       // of the case
 };

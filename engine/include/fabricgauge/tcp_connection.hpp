@@ -24,13 +24,16 @@ struct SocketAddress {
 
 class TcpConnection {
 public:
-    // A socket at this node's address; one that `listens` waits for its peer. Throws TransportError.
-    TcpConnection(const LocalAddress& own, int peer, bool listens);
+    // A socket at this node's address; one that `listens` waits for its peer. Its packets carry the
+    // traffic class (TOS byte, without the two bits of ECN). Throws TransportError.
+    TcpConnection(const LocalAddress& own, int peer, bool listens, int traffic_class = 0);
     ~TcpConnection();
     TcpConnection(const TcpConnection&) = delete;
     TcpConnection& operator=(const TcpConnection&) = delete;
 
     SocketAddress address() const;
+    // As the kernel has it.
+    int traffic_class() const;
     // With the peer's socket, from either side. Throws TransportError.
     void join(const SocketAddress& other);
 
@@ -74,6 +77,7 @@ private:
     // Looks in vain until others may have the processor: each is a system call.
     static constexpr int patience = 16;
 
+    void set_traffic_class();
     void accept_from(const SocketAddress& other);
     // Return true if any bytes moved.
     bool push();
@@ -84,6 +88,8 @@ private:
     int peer_;
     bool listens_;
     int socket_;
+    int family_;
+    int traffic_class_;
     Flow out_;
     Flow in_;
     int empty_ = 0;

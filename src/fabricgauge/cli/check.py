@@ -72,6 +72,12 @@ if TYPE_CHECKING:
     " the class passes the load.",
 )  # fmt: skip
 @click.option(
+    "--victim-class", metavar="CLASS",
+    help="Measure a latency alone, then beside bulk of --bulk-class, in this class and in bulk's:"
+    " traffic-class=184 (a TOS byte) or service-level=3. Measures nothing else.",
+)  # fmt: skip
+@click.option("--bulk-class", metavar="CLASS", help="Class of the bulk beside --victim-class.")
+@click.option(
     "--campaign", metavar="NAME|FILE",
     help="Measure a named list of measurements with a page of its own: validation, evaluation,"
     " provider, tutorial, imb-ten, or a file.",
@@ -102,6 +108,11 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.model.request import INSIDE_NODES, keep_applicable
 
     _refuse_beside_soak(ctx, soaks=options["soak"] is not None)
+    classes = None
+    if _refuse_beside_classes(ctx):
+        from fabricgauge.model.features import load_role
+
+        classes = load_role("classes").parse_classes(options["victim_class"], options["bulk_class"])
     cli_options.refuse_unwritten_report(ctx)
     configured, from_files = settings.load(), cli_options.names_from_files(ctx)
     request, root = cli_options.build_request(options), options["output"] or settings.run_root()
@@ -134,6 +145,10 @@ def check(ctx: click.Context, /, **options: Any) -> None:
             names = ("soak", "soak_share", "answers", "echo_class")
             words = tuple(options[name] for name in names)
             ctx.exit(load_role("soak")(context, *words, printing))
+        elif classes is not None:
+            from fabricgauge.model.features import load_role
+
+            ctx.exit(load_role("classes").measure_classes(context, classes, printing))
         else:
             ctx.exit(_check(context, printing, curves))
 
@@ -171,6 +186,30 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
         cli_options.refuse_without_effect(
             ctx, every - {"soak_share", "answers", "echo_class"}, "{} needs --soak"
         )
+
+
+#: Options with an effect on a victim and bulk in classes.
+_WITH_CLASSES = frozenset({
+    "victim_class", "bulk_class", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher",
+    "ssh_config", "network", "rank_order", "transport", "launches", "case_budget", "mpi",
+    "keep_programs", "output", "format", "fail_on", "quiet", "verbose",
+})  # fmt: skip
+
+
+def _refuse_beside_classes(ctx: click.Context) -> bool:
+    """Check if a victim and bulk are asked for; refuse one alone, and options without effect.
+
+    Raises:
+        UsageError: such an option was given.
+    """
+    victim, bulk = ctx.params["victim_class"], ctx.params["bulk_class"]
+    if victim is None and bulk is None:
+        return False
+    if victim is None or bulk is None:
+        raise UsageError("--victim-class and --bulk-class go together: give both")
+    reason = "{} has no effect on --victim-class, which measures a latency beside bulk"
+    cli_options.refuse_without_effect(ctx, _WITH_CLASSES, reason)
+    return True
 
 
 def _check(context: "RunContext", printing: Printing, curves: "tuple[SuiteCurve, ...]") -> int:

@@ -23,11 +23,12 @@ from typing import Any, Literal, NamedTuple
 #: swept_blocks: ``layer_blocks(varied)`` is what its layers cost, as blocks of a report
 #: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
 #: soak: ``soak_network(context, seconds, share, answers, class, printing)`` names dips
+#: classes: ``parse_classes(victim, bulk)`` and ``measure_classes(context, classes, printing)``
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's
 #: imported: ``import_file(path, options)`` shows a file; False if it is another's
 Role = Literal[
     "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
-    "imported", "soak", "sweep", "campaign", "predicted", "swept",
+    "imported", "soak", "classes", "sweep", "campaign", "predicted", "swept",
     "swept_blocks",
 ]  # fmt: skip
 
@@ -191,6 +192,12 @@ FEATURES: tuple[Feature, ...] = (
         roles={"soak": "soak.option:soak_network", "stored": "soak.option:show_stored"},
         reports={"soak": "soak.content"},
         files=("soak.json",),
+    ),
+    Feature(
+        "classes",
+        roles={"classes": "classes.option", "stored": "classes.option:show_stored"},
+        reports={"classes": "classes.content"},
+        files=("classes.json",),
     ),
     Feature("gpu", roles={"within_nodes": "gpu.within_nodes"}),
 )

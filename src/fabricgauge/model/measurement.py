@@ -45,12 +45,17 @@ class UsedPort(msgspec.Struct, frozen=True):
 
 
 class UsedSockets(msgspec.Struct, frozen=True, tag_field="name", tag="sockets"):
-    """The addresses of a launch's TCP connections, one for each rank."""
+    """The addresses of a launch's TCP connections, one for each rank.
+
+    ``traffic_class`` is the TOS byte that was asked for.
+    """
 
     addresses: tuple[str, ...]
+    traffic_class: int = 0
 
     def __str__(self) -> str:
-        return f"TCP sockets between {' and '.join(self.addresses)}"
+        in_class = f" in traffic class {self.traffic_class}" if self.traffic_class else ""
+        return f"TCP sockets between {' and '.join(self.addresses)}{in_class}"
 
 
 class UsedOfi(msgspec.Struct, frozen=True, tag_field="name", tag="ofi"):

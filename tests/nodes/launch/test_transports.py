@@ -32,9 +32,10 @@ def test_mpi_is_the_usual_transport() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("tcp", "choose from mpi, sockets, ofi, verbs, and ofi:KEY=VALUE,… and verbs:KEY=VALUE,…"),
+        ("tcp", "choose from mpi, sockets, ofi, verbs, each but mpi with KEY=VALUE,…"),
         ("mpi:inline=0", "choose from mpi, sockets"),
-        ("sockets:port=1", "choose from mpi, sockets"),
+        ("sockets:port=1", "no key 'port'; choose from traffic-class"),
+        ("sockets:traffic-class=256", "from 0 to 255"),
         ("ofi:inline=0", "no key 'inline'; choose from provider, domain, messages"),
         ("ofi:provider=", "expected a name like tcp;ofi_rxm"),
         ("ofi:provider=-x", "expected a name like tcp;ofi_rxm"),

@@ -14,7 +14,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.plan import PlannedLaunch
 
-MPI, OFI, VERBS = "mpi", "ofi", "verbs"
+MPI, SOCKETS, OFI, VERBS = "mpi", "sockets", "ofi", "verbs"
 #: Technologies with verbs that need no connection manager; iWARP needs one.
 TECHNOLOGIES = ("infiniband", "omni-path", "roce-v1", "roce-v2")
 #: Providers of libfabric that use RDMA ports, by the word before the first ``;``: true if their
@@ -27,7 +27,7 @@ _NAME = "[A-Za-z0-9_][A-Za-z0-9_;.-]{0,63}"
 #: Keys of ``TRANSPORT:KEY=VALUE,…``, which are options of the engine, each with its range, its
 #: values, or a pattern.
 KEYS: Mapping[str, Mapping[str, range | tuple[str, ...] | str]] = MappingProxyType({
-    "sockets": {},
+    SOCKETS: {"traffic-class": range(256)},
     OFI: {"provider": _NAME, "domain": _NAME, "messages": ("tagged", "plain")},
     VERBS: {
         "queue-pair": ("rc", "uc", "ud", "xrc"),
@@ -52,9 +52,10 @@ def known_transport(text: str) -> str:
     """
     name, colon, pairs = text.strip().partition(":")
     if name not in (MPI, *KEYS) or (colon and not KEYS.get(name)):
-        with_keys = " and ".join(f"{known}:KEY=VALUE,…" for known, keys in KEYS.items() if keys)
-        choices = f"{', '.join((MPI, *KEYS))}, and {with_keys}"
-        raise UsageError(f"no transport {text!r}; choose from {choices}")
+        choices = ", ".join((MPI, *KEYS))
+        raise UsageError(
+            f"no transport {text!r}; choose from {choices}, each but mpi with KEY=VALUE,…"
+        )
     for pair in pairs.split(",") if colon else ():
         _check_pair(name, pair)
     return "" if name == MPI else text.strip()
