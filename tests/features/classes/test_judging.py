@@ -144,11 +144,11 @@ def test_nothing_fails_and_a_pass_has_its_figures(
 
 
 @given(st.floats(1e5, 1e11))
-def test_ten_windows_of_bulk_fit_into_its_case(rate_bytes_per_s: float) -> None:
+def test_three_windows_of_bulk_fit_into_its_case(rate_bytes_per_s: float) -> None:
     case = plan_bulk(rate_bytes_per_s)
     window_s = case.message_bytes * case.window / rate_bytes_per_s
-    assert case.budget_s >= max(1.0, 10 * window_s) * (1 - 1e-9)
-    assert case.message_bytes >= 65536 and case.window >= 2
+    assert case.budget_s >= max(1.0, 3 * window_s) * (1 - 1e-9)
+    assert case.message_bytes * case.window >= 2**19 and case.window >= 2
 
 
 @pytest.mark.parametrize("own_s", [2e-3, None])

@@ -49,7 +49,7 @@ def _document(measured: MeasuredClasses, setting: Setting) -> doc.Report:
 
 def _sections(measured: MeasuredClasses) -> Iterator[doc.Section]:
     phases = [phase for phase in PHASES if measured.select(phase)]
-    columns = doc.heads("victim", ">median", ">p99", ">against idle", ">bulk carried")
+    columns = doc.heads("=victim", ">median", ">p99", ">against idle", ">bulk carried")
     table = doc.Table(columns, tuple(_row(measured, phase) for phase in phases))
     notes = (doc.Paragraph(_LAB, kind="soft"),) if measured.virtual else ()
     yield doc.Section("latency", "Latency of the victim, half round trip", (table, *notes))
@@ -62,7 +62,7 @@ def _sections(measured: MeasuredClasses) -> Iterator[doc.Section]:
         ("path", f"{measured.path}: {measured.path_reason}"),
     ))  # fmt: skip
     yield doc.Section("settings", "How the classes were asked for", (facts,))
-    heads = doc.heads(">round", "victim", ">median", ">p99", ">samples", ">bulk carried",
+    heads = doc.heads(">round", "=victim", ">median", ">p99", ">samples", ">bulk carried",
                       "waited for a processor")  # fmt: skip
     rows = tuple(_round_row(measured, time) for time in measured.times)
     yield doc.Section("rounds", "Rounds", (doc.Table(heads, rows),))

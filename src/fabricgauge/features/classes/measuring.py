@@ -10,7 +10,7 @@ import msgspec
 
 from fabricgauge.check.conclude import make_context
 from fabricgauge.check.measure import GRACE_S, START_S, launch_options, longest_silence_s
-from fabricgauge.check.plan.cases import SAMPLES_PER_CASE, fit_stream
+from fabricgauge.check.plan.cases import fit_stream
 from fabricgauge.check.plan.profiles import MIB
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.features.classes.judging import VERSION, MeasuredClasses, Phase, VictimTime
@@ -44,6 +44,8 @@ ROUNDS = 3
 VICTIM_BYTES, VICTIM_S = 8, 1.0
 #: A case of bulk takes this time, and the next one begins: each reports what it carried.
 BULK_S = 1.0
+#: Samples of a case of bulk, and the least bytes that it has under way: a socket's queue holds fewer.
+BULK_SAMPLES, BULK_LEAST_BYTES = 3, MIB // 2
 #: Most cases of one bulk launch: more than two victims and their launchers may take.
 BULK_CASES = 360
 #: The least half-width that the engine takes: bulk always lasts as long as its budget.
@@ -119,10 +121,11 @@ def _choose_way(context: RunContext) -> _Way:
 
 
 def plan_bulk(ceiling_bytes_per_s: float) -> Case:
-    """Return a case of bulk, with a window that fits into it ten times."""
+    """Return a case of bulk, with a window that fits into it three times and fills queues."""
     rate_bytes_per_s = ceiling_bytes_per_s or 125e6
-    message_bytes, window = fit_stream(MIB, rate_bytes_per_s * BULK_S / SAMPLES_PER_CASE)
-    least_s = SAMPLES_PER_CASE * window * message_bytes / rate_bytes_per_s
+    fit_bytes = max(BULK_LEAST_BYTES, rate_bytes_per_s * BULK_S / BULK_SAMPLES)
+    message_bytes, window = fit_stream(MIB, fit_bytes)
+    least_s = BULK_SAMPLES * window * message_bytes / rate_bytes_per_s
     return Case("bulk", "bandwidth", message_bytes, window, 0, 1, max(BULK_S, least_s))
 
 
@@ -244,8 +247,8 @@ class _Launches:
         verdicts = [
             verdict
             for rule, launches in (
-                (placement, (*self._victim_launches, *self._bulk_launches)),
                 (path, self._bulk_launches),
+                (placement, (*self._victim_launches, *self._bulk_launches)),
             )
             for verdict in rule.judge(self._judge_only(tuple(launches)))
         ]
