@@ -44,7 +44,7 @@ ROUNDS = 3
 VICTIM_BYTES, VICTIM_S = 8, 1.0
 #: A case of bulk takes this time, and the next one begins: each reports what it carried.
 BULK_S = 1.0
-#: Samples of a case of bulk, and the least bytes that it has under way: a socket's queue holds fewer.
+#: Samples of a case of bulk, and the least bytes under way: a socket's queue holds fewer.
 BULK_SAMPLES, BULK_LEAST_BYTES = 3, MIB // 2
 #: Most cases of one bulk launch: more than two victims and their launchers may take.
 BULK_CASES = 360
