@@ -33,7 +33,7 @@ from fabricgauge.model.run import Ended, Launch
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.networks import named
 from fabricgauge.nodes.launch.launch import Running, case_lines
-from fabricgauge.nodes.launch.mpi_impls.table import command
+from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.launch.transports import split_launch
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import LaunchLine, LaunchRecords, Record
