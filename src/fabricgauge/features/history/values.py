@@ -32,13 +32,8 @@ class Panel(msgspec.Struct, frozen=True, eq=False):
     halves: NDArray[np.float32]
 
 
-class StoredRun(msgspec.Struct, frozen=True, eq=False):
-    """One run directory in the index; ``trouble`` is the reason if it could not be read.
-
-    ``place`` separates labs and simulations from real nodes. ``settings`` are versions and options
-    of the whole run, ``node_settings`` those of each node as JSON: those of 1,000 nodes go from
-    process to process three times as fast.
-    """
+class RunHead(msgspec.Struct, frozen=True):
+    """A run's name, time, verdict and nodes; ``place`` is empty for real nodes."""
 
     name: str
     started_s: float
@@ -48,6 +43,16 @@ class StoredRun(msgspec.Struct, frozen=True, eq=False):
     place: str
     nodes: tuple[str, ...]
     networks: tuple[str, ...]
+
+
+class StoredRun(RunHead, frozen=True, eq=False):
+    """One run directory in the index; ``trouble`` is the reason if it could not be read.
+
+    ``place`` separates labs and simulations from real nodes. ``settings`` are versions and options
+    of the whole run, ``node_settings`` those of each node as JSON: those of 1,000 nodes go from
+    process to process three times as fast.
+    """
+
     settings: dict[str, str]
     node_settings: msgspec.Raw
     panels: tuple[Panel, ...]
@@ -99,17 +104,9 @@ class Group(msgspec.Struct, frozen=True, eq=False):
     halves: NDArray[np.float32]
 
 
-class RunRow(msgspec.Struct, frozen=True):
+class RunRow(RunHead, frozen=True):
     """A run in lists: the fields of ``StoredRun`` without its figures."""
 
-    name: str
-    started_s: float
-    complete: bool
-    outcome: str
-    headline: str
-    place: str
-    nodes: tuple[str, ...]
-    networks: tuple[str, ...]
     mpi: str
     setting: int
     node_setting: int
