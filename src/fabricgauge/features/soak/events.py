@@ -122,6 +122,8 @@ def _describe_loss(dip: Dip) -> str:
     if dip.kind == "stall":
         return f"nothing came through for {worst}"
     if dip.kind == "latency":
-        return f"a round trip took {worst} instead of {usual}"
-    share = f", {percent(dip.usual_s / dip.worst_s)} of the rate" if dip.worst_s else ""
-    return f"messages took {worst} instead of {usual}{share}"
+        return f"a round trip took up to {worst} instead of {usual}"
+    loss = f"messages took up to {worst} instead of {usual}"
+    if dip.source == "host" or not dip.worst_s:
+        return loss
+    return f"{loss}, {percent(dip.usual_s / dip.worst_s)} of the rate"
