@@ -54,8 +54,14 @@ def test_completions_are_written_for_three_shells(tmp_path: Path) -> None:
     assert "_fabricgauge_completion" in done.stdout
 
 
-def test_citation_and_package_have_the_same_version() -> None:
+def test_each_file_of_a_release_states_the_same_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.*)$", citation, re.M)[1] == __version__  # type: ignore[index]
     project = (ROOT / "pyproject.toml").read_text()
     assert f'\nversion = "{__version__}"\n' in project
+    header = (ROOT / "engine/include/fabricgauge/version.hpp").read_text()
+    assert f'engine_version = "{__version__}";' in header
+    for page in ("README.md", "docs/how-to/install.md"):
+        files = re.findall(r"fabricgauge[-_](\d+\.\d+\.\d+)[-_]", (ROOT / page).read_text())
+        assert set(files) == {__version__}, page
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
