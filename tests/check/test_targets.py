@@ -32,6 +32,7 @@ from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Run
 from fabricgauge.model.words.networks import OWN_CHOICE
+from fabricgauge.nodes.discover.interface import parse_fabric
 
 PLACE = ("c1", "c2")
 PLAN = Plan(
@@ -352,3 +353,36 @@ def test_a_host_is_measured_beside_what_mpi_chose_itself(
     assert [(launch.network, launch.nodes) for launch in measured] == [
         ("loopback:c1", ("c1", "c1"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (("state: 4: ACTIVE", "state: 1: DOWN"), "c2:mlx5_0:1 is DOWN"),
+        (("0xffff", "0x8001"), "c2:mlx5_0:1 is ACTIVE in .*partitions 0x8001"),
+    ],
+    ids=["down", "partition"],
+)
+def test_ports_that_join_nothing_are_named_with_what_separates_them(
+    change: tuple[str, str], word: str
+) -> None:
+    raw = {node: rdma_nodes.answer(number, rdma_nodes.HDR) for number, node in enumerate(PLACE, 1)}
+    assert change[0] in raw["c2"]
+    raw["c2"] = raw["c2"].replace(*change)
+    found = parse_fabric(raw, PLACE, (), virtual=False)
+    with pytest.raises(UsageError, match=word) as failure:
+        choose_targets(asked("infiniband"), found, PLACE)
+    assert "available: 10.20.0.0/24" in str(failure.value)
+
+
+def test_technology_that_no_node_has_is_stated() -> None:
+    with pytest.raises(UsageError, match="no node has a port of infiniband"):
+        choose_targets(asked("infiniband"), alike(rdma_nodes.ROCE), PLACE)
+
+
+def test_network_of_ports_is_known_by_its_technology_too() -> None:
+    found = alike(rdma_nodes.ROCE)
+    for name in ("roce", "roce-v2"):
+        assert [one.name for one, _ in choose_targets(asked(name), found, PLACE) if one] == ["roce"]
+    with pytest.raises(UsageError, match="available"):
+        choose_targets(asked("roce-v1"), found, PLACE)

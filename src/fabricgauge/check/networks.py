@@ -6,6 +6,7 @@ from ipaddress import ip_address, ip_network
 from fabricgauge.check.plan.plan import Targets
 from fabricgauge.judge.ceiling.technologies import ceiling
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import RdmaPort
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.fabric import (
     NO_CABLE,
@@ -24,6 +25,9 @@ from fabricgauge.model.words.sentences import folded, listed
 
 #: Technologies to measure only on request: many Ethernet adapters have RDMA ports without use.
 ON_REQUEST = ("roce-v1", "roce-v2", "iwarp")
+
+#: Ports that a message describes at most.
+_MOST_PORTS = 4
 
 
 def choose_targets(
@@ -55,6 +59,8 @@ def choose_targets(
     chosen: list[Network] = []
     for name in request.network:
         matching = [network for network in joining if _has_name(network, name)]
+        if not matching:
+            matching = [network for network in joining if _is_of_technology(network, name)]
         if not matching and (stated := _stated_rails(name)):
             matching = [network for network in joining if _is_stated(network, stated)]
             at_once = not (request.tool or request.transport)
@@ -67,14 +73,18 @@ def choose_targets(
             available = ", ".join(network.name for network in joining) or "none"
             kind = " of RDMA ports" * _needs_ports(request)
             message = f"no network{kind} {name!r} joins {folded(place)}; available: {available}"
-            raise UsageError("; ".join((message, *mixed.values())))
+            ports = describe_unjoined_ports(fabric, (name,))
+            raise UsageError("; ".join(filter(None, (message, ports, *mixed.values()))))
+    ports = describe_unjoined_ports(fabric, request.network)
     if _needs_ports(request) and not joining:
         raise UsageError(
             f"--transport {request.transport} needs RDMA ports of one kind on all nodes: none"
             f" join {' and '.join(place)}; leave it out to measure over MPI"
+            f"{'; ' * bool(ports)}{ports}"
         )
     if not joining:
-        raise CannotRun("; ".join((_no_network(fabric), *mixed.values())))
+        parts = (_no_network(fabric), ports, *mixed.values())
+        raise CannotRun("; ".join(filter(None, parts)))
     return tuple((network, ceiling(network)) for network in chosen or _usual(joining) or joining)
 
 
@@ -119,6 +129,11 @@ def _has_name(network: Network, word: str) -> bool:
     """
     whole_name = network.name if network.has_rdma_ports else whole_of(network.name)
     return word in (network.name, network.subnet, whole_name)
+
+
+def _is_of_technology(network: Network, word: str) -> bool:
+    """Check if a word is the technology of a network of RDMA ports, e.g. ``roce-v2``."""
+    return network.has_rdma_ports and network.technology == word
 
 
 def _stated_rails(text: str) -> Network | None:
@@ -356,6 +371,54 @@ def _nodes_within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
         for node in fabric.nodes
         if any(ip_address(a.ip) in subnet for i in node.interfaces for a in i.addresses)
     )
+
+
+def describe_unjoined_ports(fabric: Fabric, names: Sequence[str]) -> str:
+    """Return the state of RDMA ports of the named technologies that are in no network.
+
+    All technologies count if nothing is named. Empty if no port is meant.
+    """
+    protocols = {protocol for name in names if (protocol := _protocol_of(name))}
+    members = {
+        (member.node, member.interface) for network in fabric.networks for member in network.members
+    }
+    meant = [
+        (node.name, port)
+        for node in fabric.nodes
+        for port in node.rdma_ports
+        if port.protocol in protocols or not names
+    ]
+    if protocols and not meant:
+        return f"no node has a port of {' or '.join(sorted(protocols))}"
+    ports = [
+        f"{node}:{port.name} is {_describe_port(port)}"
+        for node, port in meant
+        if (node, port.name) not in members
+    ]
+    more = [f"{len(ports) - _MOST_PORTS} more ports"] if len(ports) > _MOST_PORTS else []
+    return "; ".join((*ports[:_MOST_PORTS], *more))
+
+
+def _protocol_of(name: str) -> str:
+    """Return the protocol of the ports that a network's name means; empty if it means none."""
+    from fabricgauge.nodes.discover.port_ends import USUAL_MTU
+
+    protocol = whole_of(name).removesuffix("-v1").removesuffix("-v2")
+    return protocol if protocol in USUAL_MTU else ""
+
+
+def _describe_port(port: RdmaPort) -> str:
+    """Return a port's state, and what separates an active one from others."""
+    if port.state != "ACTIVE":
+        physical = f" ({port.physical})" if isinstance(port.physical, str) else ""
+        return f"{port.state if isinstance(port.state, str) else 'in an unknown state'}{physical}"
+    if port.protocol in ("roce", "iwarp"):
+        return f"ACTIVE on {port.interface}, whose IP network no other node has"
+    subnet = f"subnet {port.subnet_prefix}" if isinstance(port.subnet_prefix, str) else ""
+    manager = f"subnet manager {port.sm_lid}" if isinstance(port.sm_lid, int) else ""
+    keys = f"partitions {', '.join(port.pkeys)}" if port.pkeys else ""
+    where = ", ".join(filter(None, (subnet, manager, keys)))
+    return f"ACTIVE{' in ' * bool(where)}{where}"
 
 
 def _no_network(fabric: Fabric) -> str:

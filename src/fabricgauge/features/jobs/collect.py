@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.check.groups import Culprits, holds_culprit, planned_instead
 from fabricgauge.check.networks import (
+    describe_unjoined_ports,
     find_lone_interfaces,
     find_partial_networks,
     find_unjoined_networks,
@@ -134,7 +135,9 @@ def _write_job(
     )
     launches = tuple(_launches_of_job(job.launches, last, fabric))
     if all(is_loopback(launch.network) for launch in launches):
-        raise CannotRun(f"no requested network joins the nodes: {_describe_networks(fabric)}")
+        ports = describe_unjoined_ports(fabric, target.request.network)
+        parts = (_describe_networks(fabric), ports)
+        raise CannotRun(f"no requested network joins the nodes: {'; '.join(filter(None, parts))}")
     culprits = {
         connectivity.network: find_connection_faults(connectivity) for connectivity in rounds
     }
