@@ -72,9 +72,9 @@ def iwarp_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabState]:
     yield from _alone("iwarp", tmp_path_factory)
 
 
-def counted(state: LabState, node: str) -> dict[str, int]:
+def counted(state: LabState, node: str, device: str = "rxe0") -> dict[str, int]:
     """What the node's device for RoCE has counted."""
-    folder = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+    folder = f"/sys/class/infiniband/{device}/ports/1/hw_counters"
     done = process.run((*entry(state, node), "grep", "-r", ".", folder), timeout_s=120)
     assert done.exit_code == 0, f"{node} after {done.wall_s:.0f} s: {done}"
     lines = (line.rpartition("/")[2].partition(":") for line in done.stdout.splitlines())

@@ -17,6 +17,7 @@ from fabricgauge.model.errors import UsageError
         ([], LabSpec()),
         (["--nodes", "3"], LabSpec(nodes=("c1", "c2", "c3"))),
         (["--rdma", "roce"], LabSpec(rdma="roce")),
+        (["--rdma", "roce", "--slurm"], LabSpec(rdma="roce", slurm=True)),
     ],
 )
 def test_up_asks_for_the_lab_that_the_words_say(

@@ -75,14 +75,15 @@ def choose_targets(
             message = f"no network{kind} {name!r} joins {folded(place)}; available: {available}"
             ports = describe_unjoined_ports(fabric, (name,))
             raise UsageError("; ".join(filter(None, (message, ports, *mixed.values()))))
-    ports = describe_unjoined_ports(fabric, request.network)
     if _needs_ports(request) and not joining:
+        ports = describe_unjoined_ports(fabric, ())
         raise UsageError(
             f"--transport {request.transport} needs RDMA ports of one kind on all nodes: none"
             f" join {' and '.join(place)}; leave it out to measure over MPI"
             f"{'; ' * bool(ports)}{ports}"
         )
     if not joining:
+        ports = describe_unjoined_ports(fabric, request.network)
         parts = (_no_network(fabric), ports, *mixed.values())
         raise CannotRun("; ".join(filter(None, parts)))
     return tuple((network, ceiling(network)) for network in chosen or _usual(joining) or joining)

@@ -15,7 +15,12 @@ import msgspec
 from fabricgauge import __version__
 from fabricgauge.check.programs import Suite
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
-from fabricgauge.lab.host_access import access, declared_networks, lab_in_use
+from fabricgauge.lab.host_access import (
+    access,
+    declared_networks,
+    lab_in_use,
+    nodes_share_kernel,
+)
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.state import load_complete, names
 from fabricgauge.lab.up import down, up
@@ -147,8 +152,8 @@ def reach_hosts(request: MeasurementRequest) -> Iterator[Reached]:
         yield HostAccess("simulated", tuple(Host(node, ()) for node in nodes), virtual=True), ()
     elif not request.lab:
         # On a node of a lab, all hosts share one machine.
-        virtual = "FABRICGAUGE_LAB" in os.environ
-        yield msgspec.structs.replace(_without_lab(request), virtual=virtual), ()
+        access_now = _without_lab(request)
+        yield msgspec.structs.replace(access_now, virtual=nodes_share_kernel()), ()
     else:
         with own_lab(request.nodes) if request.lab == OWN_LAB else nullcontext(request.lab) as name:
             state = load_complete(name)

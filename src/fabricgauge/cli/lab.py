@@ -59,7 +59,7 @@ def lab() -> None:
 @click.option(
     "--rdma", type=click.Choice(["roce", "iwarp"]),
     help="Make two virtual machines with software RDMA instead: RoCE v2 (rxe) or iWARP (siw). "
-    "Emulated: ignore their speed.",
+    "Emulated: ignore their speed. With --slurm, RoCE without IPv4, and a network for Slurm.",
 )  # fmt: skip
 def up(
     lab_name: str, name: str | None, nodes: str, networks: tuple[str, ...], slurm: bool,

@@ -24,8 +24,8 @@ def summary_text(state: LabState) -> str:
     ]
     if state.rdma:
         lines.append(f"  virtual machines with emulated {state.rdma}: ignore their speed")
-        return "\n".join(lines)
-    lines.append(f"  TCP congestion control: {state.congestion_control}")
+    else:
+        lines.append(f"  TCP congestion control: {state.congestion_control}")
     if state.slurm:
         lines.append("  Slurm: partition normal, controller on head")
     return "\n".join(lines)
@@ -54,11 +54,13 @@ def status_text(status: LabStatus) -> str:
 
 
 def _describe_dead_nodes(state: LabState, dead: tuple[str, ...]) -> str:
-    nodes = ", ".join(dead)
-    if state.rdma:
-        consoles = " and ".join(f"{state.directory}/console.{name}" for name in dead)
-        return f"the virtual machine of {nodes} has ended; see its last output in {consoles}"
-    return f"no process holds {nodes}"
+    machines = [node.name for node in state.nodes if state.rdma and node.index]
+    ended = [name for name in dead if name in machines]
+    if not ended:
+        return f"no process holds {', '.join(dead)}"
+    consoles = " and ".join(f"{state.directory}/console.{name}" for name in ended)
+    names = ", ".join(ended)
+    return f"the virtual machine of {names} has ended; see its last output in {consoles}"
 
 
 def faults_text(state: LabState) -> str:

@@ -40,7 +40,7 @@ by_ssh() {
     line="$(export -p)
 echo 2 >/proc/sys/vm/drop_caches
 $line
-export FABRICGAUGE_LAB=$token FABRICGAUGE_SITE_FILE=$quoted
+export FABRICGAUGE_LAB=$token FABRICGAUGE_SITE_FILE=$quoted FABRICGAUGE_MACHINES=1
 unset SLURM_CONF
 exec setpriv --pdeathsig TERM nsenter --net=/proc/1/ns/net --"
     for word in "$@"; do
@@ -55,11 +55,15 @@ exec setpriv --pdeathsig TERM nsenter --net=/proc/1/ns/net --"
 # From one virtual machine to the other.
 [ ! -e /run/fabricgauge-guest ] || by_ssh "$lab/ssh_config" "$@"
 
+# The head of a lab is a namespace of this machine also if the other nodes are virtual machines.
+is_machine=
+[ ! -e "$lab/ssh_config" ] || [ "$node" = head ] || is_machine=1
+
 # Fields 3 and 22 of /proc/PID/stat are the state and the start time: a recycled process id
 # has another, and a process that ended may still be listed as a zombie.
 { read -r _ _ state _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ now _ < "/proc/$pid/stat"; } 2> /dev/null
 if [ "$now" != "$began" ] || [ "$state" = Z ]; then
-    if [ -e "$lab/ssh_config" ]; then
+    if [ "$is_machine" ]; then
         console=$lab/console.$node
         word=$(grep -a -m 1 -E 'BUG: |Oops|double fault|Kernel panic' "$console" 2> /dev/null |
             tr -dc '[:print:]' | cut -c 1-200)
@@ -69,7 +73,11 @@ bring the lab down and up again"
     fail 'its holder process is gone; bring the lab down and up again'
 fi
 
-[ ! -e "$lab/ssh_config" ] || by_ssh "$lab/ssh_config.machine" "$@"
+# This machine reaches a virtual machine by a port of the loopback, the head by the network.
+if [ "$is_machine" ]; then
+    [ "${FABRICGAUGE_LAB:-}" != "$token" ] || by_ssh "$lab/ssh_config" "$@"
+    by_ssh "$lab/ssh_config.machine" "$@"
+fi
 
 # A fault may have lowered what a program on the node may lock in memory, in KiB.
 limit=
@@ -81,6 +89,9 @@ case $limit in '' | *[!0-9]*) ;; *) ulimit -l "$limit" ;; esac
 user=
 # shellcheck disable=SC3013
 [ /proc/self/ns/user -ef "/proc/$pid/ns/user" ] || user='--user --preserve-credentials'
+
+# A check on the head of such a lab must know that the nodes are machines of their own.
+[ ! -e "$lab/ssh_config" ] || export FABRICGAUGE_MACHINES=1
 
 # shellcheck disable=SC2016,SC2086  # the inner shell expands; $user is words or nothing
 exec nsenter --target "$pid" $user --net --uts --ipc --mount -- sh -c '

@@ -61,6 +61,16 @@ def enter(state: LabState, node: str, argv: tuple[str, ...]) -> None:
     os.execv(prefix[0], [*prefix, *argv])  # noqa: S606 -- an argv list, on purpose
 
 
+def nodes_share_kernel() -> bool:
+    """Check if this process runs in a lab of namespaces, whose nodes share one kernel."""
+    return "FABRICGAUGE_LAB" in os.environ and not nodes_are_machines()
+
+
+def nodes_are_machines() -> bool:
+    """Check if this process runs in a lab of virtual machines: they share no folder to write to."""
+    return "FABRICGAUGE_MACHINES" in os.environ
+
+
 @contextmanager
 def lab_in_use(name: str) -> Iterator[None]:
     """Keep other programs from measuring a lab. The kernel ends the lock with the process.

@@ -35,10 +35,15 @@ class NetworkSpec(msgspec.Struct, frozen=True):
     mtu_bytes: int = 1500
 
 
+#: Network that joins virtual machines with the head, for Slurm and for starting ranks.
+MANAGEMENT = NetworkSpec("mgmt", 1e9)
+
+
 class LabSpec(msgspec.Struct, frozen=True):
     """The name of a lab, its nodes and networks in order, and whether Slurm runs on it.
 
-    With ``rdma`` (``roce`` or ``iwarp``) the nodes are virtual machines with such devices.
+    With ``rdma`` (``roce`` or ``iwarp``) the nodes are virtual machines with such devices. With
+    Slurm too, their RDMA ports have no IPv4, and the lab adds the network ``MANAGEMENT``.
     """
 
     name: str = "lab"
@@ -46,6 +51,11 @@ class LabSpec(msgspec.Struct, frozen=True):
     networks: tuple[NetworkSpec, ...] = (NetworkSpec("net1", 1e9),)
     slurm: bool = False
     rdma: str = ""
+
+
+def all_networks(spec: LabSpec) -> tuple[NetworkSpec, ...]:
+    """Return the networks of a lab, the management network included."""
+    return (MANAGEMENT, *spec.networks) if spec.rdma and spec.slurm else spec.networks
 
 
 def numbered_nodes(count: int) -> tuple[str, ...]:
@@ -64,13 +74,25 @@ def address(network: int, node: int) -> str:
     return str(ipaddress.ip_network(subnet(network)).network_address + host)
 
 
+def subnet_v6(network: int) -> str:
+    """Return the IPv6 subnet of the network with that index."""
+    return f"fd77:0:0:{network:x}::/64"
+
+
+def address_v6(network: int, node: int) -> str:
+    """Return the IPv6 address of a node: its last group reads as the last byte of the IPv4 one."""
+    host = address(network, node).rpartition(".")[2]
+    return f"fd77:0:0:{network:x}::{host}"
+
+
 def check_spec(spec: LabSpec) -> None:
     """Check that the lab can be made.
 
     Raises:
         UsageError: a name, count, rate or MTU that the lab cannot have.
     """
-    names = {"node": spec.nodes, "network": tuple(network.name for network in spec.networks)}
+    networks = all_networks(spec)
+    names = {"node": spec.nodes, "network": tuple(network.name for network in networks)}
     for kind, limit in (("node", _NODES_LIMIT), ("network", _NETWORKS_LIMIT)):
         if not 1 <= len(names[kind]) <= limit:
             raise UsageError(f"a lab has 1 to {limit} {kind}s, not {len(names[kind])}")
@@ -92,8 +114,10 @@ def _check_guests(spec: LabSpec) -> None:
         raise UsageError(
             f"a lab with RDMA has two nodes, not {len(spec.nodes)}: one cable joins them"
         )
-    if spec.slurm:
-        raise UsageError("a lab with RDMA has no Slurm; leave --slurm or --rdma out")
+    if spec.slurm and spec.rdma == "iwarp":
+        raise UsageError(
+            "a lab with RDMA and Slurm has RoCE: use --rdma roce, or leave --slurm out"
+        )
     for name in spec.nodes:
         if not _GUEST_NAME.fullmatch(name):
             raise UsageError(

@@ -43,7 +43,10 @@ class LabNode(msgspec.Struct, frozen=True):
 
 
 class LabNetwork(msgspec.Struct, frozen=True):
-    """A network; nodes reach it through ``interface``. Its rate is per direction."""
+    """A network; nodes reach it through ``interface``. Its rate is per direction.
+
+    ``subnet`` is one of IPv6 on RDMA ports beside a management network.
+    """
 
     name: str
     index: int
@@ -92,7 +95,8 @@ class LabState(msgspec.Struct, frozen=True):
     ``net_inodes`` are the network namespaces made until now. ``complete`` is false while ``up``
     works, and stays false if ``up`` is killed. ``slurm`` is empty for a lab without Slurm.
     ``senders`` run while faults of stray frames are active. ``rdma`` is empty, ``roce`` or
-    ``iwarp``; with it the nodes are virtual machines, held by QEMU, without a head.
+    ``iwarp``; with it the nodes are virtual machines, held by QEMU. They have a
+    head only with Slurm; ``switch`` then is the process that joins them with it.
     """
 
     name: str

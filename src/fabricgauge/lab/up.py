@@ -16,7 +16,7 @@ from fabricgauge.lab import cabling, holder, state, tools
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
 from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
 from fabricgauge.lab.host_access import hold_lab
-from fabricgauge.lab.spec import HEAD, LabSpec, check_spec, subnet
+from fabricgauge.lab.spec import HEAD, LabSpec, all_networks, check_spec, subnet, subnet_v6
 from fabricgauge.lab.state import (
     LabNetwork,
     LabNode,
@@ -56,7 +56,7 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
         ToolMissing: a program of iproute2, util-linux or, if needed, Slurm is not installed.
     """
     check_spec(spec)
-    tools.require(tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS)
+    tools.require(_programs(spec))
     if spec.slurm:
         load_role("scheduler").require(spec.nodes)
     directory = state.create(spec.name)
@@ -68,23 +68,42 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
         raise
 
 
+def _programs(spec: LabSpec) -> tuple[str, ...]:
+    if spec.rdma and spec.slurm:
+        return (*tools.GUEST_PROGRAMS, *tools.PROGRAMS)
+    return tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS
+
+
 def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
     state = _draft(spec, directory)
     save(state)
     _write_files(state, spec)
+    if spec.slurm:
+        load_role("scheduler").write_files(directory / "slurm", spec.nodes)
     if spec.rdma:
-        state = load_role("machines")(state, spec.nodes, notify)
-        _write_table(state)
+        state = _bring_up_machines(spec, state, notify)
     else:
         state = _bring_up_namespaces(spec, state)
+    if spec.slurm:
+        state = load_role("scheduler").start_all(state)
     state = msgspec.structs.replace(state, complete=True)
     save(state)
     return state
 
 
-def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
+def _bring_up_machines(spec: LabSpec, state: LabState, notify: Notify) -> LabState:
+    """Start the virtual machines and, for Slurm, the namespaces of the head."""
     if spec.slurm:
-        load_role("scheduler").write_files(Path(state.directory) / "slurm", spec.nodes)
+        head = LabNode(HEAD, 0, _start_holder(state, HEAD, None))
+        inodes = (head.holder.net_inode,)
+        state = msgspec.structs.replace(state, nodes=(head,), net_inodes=inodes)
+        save(state)
+    state = load_role("machines")(state, spec.nodes, notify)
+    _write_table(state)
+    return state
+
+
+def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     switch = _start_holder(state, "", None)
     state = msgspec.structs.replace(state, switch=switch, net_inodes=(switch.net_inode,))
     names = (HEAD, *spec.nodes)
@@ -95,8 +114,6 @@ def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     save(state)
     _write_table(state)
     _wire(state, switch)
-    if spec.slurm:
-        state = load_role("scheduler").start_all(state)
     return state
 
 
@@ -110,8 +127,14 @@ def _draft(spec: LabSpec, directory: Path) -> LabState:
         rootless=os.geteuid() != 0,
         congestion_control=_congestion_control(),
         networks=tuple(
-            LabNetwork(network.name, index, network.rate_bit_s, network.mtu_bytes, subnet(index))
-            for index, network in enumerate(spec.networks)
+            LabNetwork(
+                network.name,
+                index,
+                network.rate_bit_s,
+                network.mtu_bytes,
+                subnet_v6(index) if index and spec.rdma and spec.slurm else subnet(index),
+            )
+            for index, network in enumerate(all_networks(spec))
         ),
         rdma=spec.rdma,
     )
@@ -132,7 +155,8 @@ def _congestion_control() -> str:
 def _write_files(state: LabState, spec: LabSpec) -> None:
     directory = Path(state.directory)
     nodes = (HEAD, *spec.nodes)
-    write_hosts(directory, [network.name for network in spec.networks], nodes)
+    networks = [network for network in state.networks if ":" not in network.subnet]
+    write_hosts(directory, [network.name for network in networks], nodes)
     (directory / "hostnames").mkdir()
     for name in nodes:
         (directory / "hostnames" / name).write_text(f"{name}\n")

@@ -5,8 +5,8 @@ import pytest
 from fabricgauge.features.jobs.request import plan_of_jobs
 from fabricgauge.model.batch import EACH_PORTS, Batch, Request
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Topology
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.topology import Topology
 from fabricgauge.model.words.networks import is_loopback
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge import lab
+from fabricgauge.features import slurm_lab
 from fabricgauge.features.rdma_lab import packages, qemu
 from fabricgauge.features.rdma_lab.image import (
     Image,
@@ -30,7 +31,8 @@ from fabricgauge.lab.state import LabFault, LabNetwork, LabNode, LabState, NodeH
 from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
 ENTER = Path(lab.__file__).with_name("enter.sh")
-SCRIPTS = sorted((*ENTER.parent.glob("*.sh"), *Path(qemu.__file__).parent.glob("*.sh")))
+FOLDERS = (ENTER.parent, Path(qemu.__file__).parent, Path(slurm_lab.__file__).parent)
+SCRIPTS = sorted(script for folder in FOLDERS for script in folder.glob("*.sh"))
 HOLDER = NodeHolder(1, 1, 1)
 STATE = LabState(
     name="t", directory="/run/lab,1", token="ab", boot_id="", created_utc="", rootless=True,  # noqa: S106
@@ -76,6 +78,24 @@ def test_guest_is_told_its_interfaces() -> None:
     assert qemu.interfaces(iwarp, ONE).splitlines()[0] == "eth0 10.77.0.11/24 4200 siw siw0"
 
 
+def test_guests_of_a_lab_with_slurm_reach_the_head_by_a_hub_and_each_other_by_cables() -> None:
+    networks = (
+        LabNetwork("mgmt", 0, 1e9, 1500, "10.77.0.0/24"),
+        LabNetwork("net1", 1, 1e9, 4200, "fd77:0:0:1::/64"),
+    )
+    nodes = (LabNode("head", 0, HOLDER), *STATE.nodes)
+    state = msgspec.structs.replace(STATE, nodes=nodes, networks=networks)
+    for guest, end in ((ONE, "cable1.c2"), (OTHER, "cable1.c1")):
+        management, ports, _ = values(qemu.command(state, guest, IMAGE), "-netdev")
+        assert management.endswith("remote.path=/run/lab,,1/cable0.head")
+        assert ports.endswith(f"remote.path=/run/lab,,1/{end}")
+    assert qemu.interfaces(state, OTHER) == (
+        "eth0 10.77.0.12/24 1500 - -\neth1 fd77:0:0:1::12/64 4200 rxe rxe1\n"
+    )
+    assert access(state).head_prefix[-1] == "head"
+    assert access(state).nodes == ("c1", "c2")
+
+
 def test_launches_start_on_the_first_node_where_there_is_no_head() -> None:
     there = access(STATE)
     assert there.nodes == ("c1", "c2")
@@ -87,7 +107,8 @@ def test_launches_start_on_the_first_node_where_there_is_no_head() -> None:
     [
         (LabSpec(nodes=("c1",), rdma="roce"), "has two nodes, not 1"),
         (LabSpec(nodes=("c1", "c2", "c3"), rdma="roce"), "has two nodes, not 3"),
-        (LabSpec(slurm=True, rdma="roce"), "no Slurm"),
+        (LabSpec(slurm=True, rdma="iwarp"), "use --rdma roce"),
+        (LabSpec(networks=(NetworkSpec("mgmt", 1e9),), slurm=True, rdma="roce"), "two networks"),
         (LabSpec(nodes=("c1", 'c2"x="'), rdma="iwarp"), "cannot name a virtual machine"),
     ],
 )

@@ -21,6 +21,7 @@ from fabricgauge.features.jobs.slurm.script import (
     ScriptLaunch,
     script_text,
 )
+from fabricgauge.lab.host_access import nodes_are_machines
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, FOUND_MPIEXEC, BatchJob, Request
 from fabricgauge.model.engine import Engine
@@ -38,6 +39,9 @@ from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER
 from fabricgauge.store.files import writing
 from fabricgauge.store.run_directory import RunDirectory, now_utc
+
+#: Emulated processors may take that many times as long.
+EMULATED_SLOWNESS = 6
 
 #: Reserve for the unforeseen, relative to the longest time that a launch may measure.
 TIME_RESERVE = 0.5
@@ -104,13 +108,15 @@ class JobWriter(msgspec.Struct, frozen=True):
         starts = tuple(self._start(folder, plan, launch, subnets_known) for launch in launches)
         files = {f"cases-{launch.number}.txt": case_lines(launch.cases) for launch in launches}
         files["probe.sh"] = read_script()
-        options = build_options(self.request, _minutes(starts), place)
+        emulated = nodes_are_machines()
+        slowness = EMULATED_SLOWNESS if emulated else 1
+        options = build_options(self.request, _minutes(starts) * slowness, place)
         in_folder = {f"{folder}/{name}": text for name, text in files.items()}
         carried = self._carried(in_folder) if self.request.carried else None
         script = script_text(Script(
-            self.directory.identity, str(self.directory.path), folder, options,
+            self.directory.identity, "" if emulated else str(self.directory.path), folder, options,
             {MARKER: f"{self.directory.identity}/{folder}"}, starts,
-            self._connection_options(launches), self._families(), carried,
+            self._connection_options(launches), self._families(), carried, slowness,
         ))  # fmt: skip
         with writing.storing(place):
             for name, content in {**files, "job.sh": script}.items():

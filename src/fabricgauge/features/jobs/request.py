@@ -1,7 +1,6 @@
 """Plan jobs from a request, on nodes that are not known yet."""
 
 import ipaddress
-import os
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from fabricgauge.check.plan.pair_jobs import pair_plan
 from fabricgauge.check.plan.plan import SEPARATE_PATTERNS, host_reference, plan
 from fabricgauge.check.target import DEFAULT_NODES, Target, place_ranks, read_topology
 from fabricgauge.judge.thresholds import thresholds_from
+from fabricgauge.lab.host_access import nodes_share_kernel
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, Batch, Request
 from fabricgauge.model.engine import Engine
@@ -27,6 +27,8 @@ from fabricgauge.store.settings import Settings
 
 #: Assumed number of networks that share the requested time while no network is known.
 ASSUMED_NETWORKS = 2
+#: Names by which `check` knows ports of several technologies.
+_ALIASES = {"roce": ("roce-v1", "roce-v2")}
 #: Default launcher of a job's ranks.
 USUAL_STARTER = "slurm"
 #: Jobs in the queue: many sites allow a user some hundred.
@@ -38,7 +40,8 @@ def make_batch(
 ) -> Batch:
     """Make the batch from a request; ``job.nodes`` and ``at_once`` are 0 if they are not given.
 
-    In a lab all pairs share one machine's processors: there one pair measures at a time.
+    In a lab of namespaces all pairs share one machine's processors: there one pair measures at a
+    time.
 
     Raises:
         UsageError: options that contradict each other, or that are not understood.
@@ -51,7 +54,7 @@ def make_batch(
         raise UsageError(f"a network needs two nodes or more; -w names only {chosen[0]}")
     keep_applicable(request, count * request.ppn)
     exclude = expand(request.exclude) if request.exclude and not chosen else ()
-    virtual = "FABRICGAUGE_LAB" in os.environ
+    virtual = nodes_share_kernel()
     return Batch(
         request=msgspec.structs.replace(
             job, nodes=count, ppn=request.ppn, nodelist=chosen, exclude=exclude
@@ -214,7 +217,10 @@ def _technologies(batch: Batch) -> tuple[str, ...]:
     if batch.unpinned:
         return ()
     if batch.networks:
-        return tuple(name for name in batch.networks if name in PROVIDERS)
+        asked = [
+            technology for name in batch.networks for technology in _ALIASES.get(name, (name,))
+        ]
+        return tuple(name for name in dict.fromkeys(asked) if name in PROVIDERS)
     return tuple(name for name in PROVIDERS if name not in ON_REQUEST)
 
 
@@ -226,7 +232,7 @@ def _subnets(batch: Batch) -> Iterator[str]:
     """
     declared = {network.name: network.subnet for network in batch.declared}
     for text in batch.networks:
-        if text in PROVIDERS:
+        if text in PROVIDERS or text in _ALIASES:
             continue
         try:
             yield str(ipaddress.ip_network(declared.get(text, text), strict=False))
@@ -234,5 +240,5 @@ def _subnets(batch: Batch) -> Iterator[str]:
             raise UsageError(
                 f"--network {text!r}: before a job runs, name a network by its subnet, e.g."
                 " 10.0.0.0/24, by the name in a [[network]] of a configuration file, or by the"
-                f" technology of its RDMA ports: {', '.join(PROVIDERS)}"
+                f" technology of its RDMA ports: {', '.join((*PROVIDERS, *_ALIASES))}"
             ) from error

@@ -96,6 +96,8 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
     from fabricgauge.features.jobs.options import Submission, resume_run, submit_run
     from fabricgauge.features.jobs.request import make_batch, resumed_batch
+    from fabricgauge.lab.host_access import nodes_are_machines
+    from fabricgauge.model.errors import UsageError
     from fabricgauge.nodes.launch.launchers.nodes import expand
     from fabricgauge.store.holding import run_lock
 
@@ -116,6 +118,11 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
         nodes=nodes, further=check_options(options["sbatch"]), carried=options["carry"],
         **job_options,
     )  # fmt: skip
+    if nodes_are_machines() and not job.carried:
+        raise UsageError(
+            "the nodes of this lab are virtual machines, which share no folder with the head: add"
+            " --carry (suites and campaigns need such a folder)"
+        )
     starter = options["launcher"]
     with progress_shown(options["quiet"]) as progress:
         submission = Submission(printing, progress, options["dry_run"], options["no_wait"])

@@ -36,9 +36,18 @@ for scope in all default; do # its housekeeping packets would stand in the count
 done
 ip link set lo up
 while read -r interface address mtu type device; do
+    options='brd +'
+    case $address in
+    *:*)
+        options=nodad
+        echo 0 >"/proc/sys/net/ipv6/conf/$interface/disable_ipv6"
+        ;;
+    esac
     ip link set "$interface" mtu "$mtu" up || fail "$interface cannot be brought up"
-    ip addr add "$address" brd + dev "$interface" || fail "$interface cannot have $address"
-    rdma link add "$device" type "$type" netdev "$interface" || fail "$device cannot be made"
+    # shellcheck disable=SC2086  # one word or two
+    ip addr add "$address" dev "$interface" $options || fail "$interface cannot have $address"
+    [ "$type" = - ] || rdma link add "$device" type "$type" netdev "$interface" ||
+        fail "$device cannot be made"
 done <"$lab/interfaces/$node"
 
 # The machine's way in is an interface that programs on the node do not see. Its PCI device reads as

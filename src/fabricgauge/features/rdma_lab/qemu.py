@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.features.rdma_lab.image import Image
-from fabricgauge.lab.spec import address
+from fabricgauge.lab.spec import HEAD, address, address_v6
 from fabricgauge.lab.state import LabNetwork, LabState
 
 PROGRAM = "qemu-system-x86_64"
@@ -76,12 +76,20 @@ def pid_file(state: LabState, node: str) -> Path:
     return Path(state.directory) / f"pid.{node}"
 
 
+def joins_head(state: LabState, network: LabNetwork) -> bool:
+    """Check if a network joins the guests with the head; it has no RDMA ports then."""
+    return network.index == 0 and any(not node.index for node in state.nodes)
+
+
+def cable(state: LabState, network: LabNetwork, node: str) -> Path:
+    """Return the socket of a node in a network; that of the head is the hub's."""
+    return Path(state.directory) / f"cable{network.index}.{node}"
+
+
 def _cable(state: LabState, node: Guest, network: LabNetwork) -> Iterator[str]:
     """Return the options for the node's end of a cable; each end is a datagram socket."""
-    local, remote = (
-        _safe(Path(state.directory) / f"cable{network.index}.{name}")
-        for name in (node.name, node.peer)
-    )
+    far_end = HEAD if joins_head(state, network) else node.peer
+    local, remote = (_safe(cable(state, network, name)) for name in (node.name, far_end))
     netdev = f"n{network.index}"
     yield "-netdev"
     yield (
@@ -101,11 +109,16 @@ def _safe(path: Path) -> str:
 
 
 def interfaces(state: LabState, node: Guest) -> str:
-    """Return ``furnish``'s input, a line per network: interface, address, MTU, driver, device."""
+    """Return ``furnish``'s input, a line per network: interface, address, MTU, driver, device.
+
+    Hyphens replace driver and device of an interface without RDMA.
+    """
     lines = []
     for network in state.networks:
         prefix = network.subnet.rpartition("/")[2]
-        ip = f"{address(network.index, node.index)}/{prefix}"
-        driver = f"{DRIVERS[state.rdma]} {device(state, network)}"
+        find_address = address_v6 if ":" in network.subnet else address
+        ip = f"{find_address(network.index, node.index)}/{prefix}"
+        has_rdma = not joins_head(state, network)
+        driver = f"{DRIVERS[state.rdma]} {device(state, network)}" if has_rdma else "- -"
         lines.append(f"{network.interface} {ip} {network.mtu_bytes} {driver}\n")
     return "".join(lines)

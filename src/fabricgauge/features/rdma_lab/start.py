@@ -11,13 +11,23 @@ from fabricgauge.features.rdma_lab import qemu
 from fabricgauge.features.rdma_lab.image import Image, image
 from fabricgauge.features.rdma_lab.qemu import Guest
 from fabricgauge.lab import tools
-from fabricgauge.lab.holder import HOLDER_MARK, identify, is_alive
+from fabricgauge.lab.cabling import nominal_address
+from fabricgauge.lab.holder import (
+    HOLDER_MARK,
+    batch,
+    identify,
+    is_alive,
+    network_prefix,
+    start_script,
+)
+from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import LabNode, LabState, save
 from fabricgauge.lab.tools import Notify
 from fabricgauge.model.errors import LabError
 from fabricgauge.nodes import process
 
 _SCRIPTS = Path(__file__).parent
+_HUB = _SCRIPTS / "hub.py"
 
 #: QEMU starts in milliseconds. A guest is ready after some seconds, later on a busy machine.
 _START_TIMEOUT_S, _READY_TIMEOUT_S, _POLL_S = 60.0, 300.0, 0.1
@@ -29,6 +39,8 @@ _LAST_LINES, _LAST_BYTES = 3, 4096
 def start(state: LabState, names: tuple[str, ...], notify: Notify) -> LabState:
     """Start the lab's two guests; return its state when they are ready.
 
+    If the lab has a head, a hub joins it with them.
+
     Raises:
         ToolMissing: QEMU, ssh or another program is not installed.
         LabError: no kernel is available, or a guest does not come up.
@@ -39,8 +51,10 @@ def start(state: LabState, names: tuple[str, ...], notify: Notify) -> LabState:
         Guest(name, number, peer, _free_port()) for number, (name, peer) in enumerate(pairs, 1)
     ]
     _write_files(state, guests)
-    nodes = tuple(_start_guest(state, guest, boot_image) for guest in guests)
-    state = msgspec.structs.replace(state, nodes=nodes)
+    if state.nodes:
+        state = _start_hub(state, names)
+    started = tuple(_start_guest(state, guest, boot_image) for guest in guests)
+    state = msgspec.structs.replace(state, nodes=(*state.nodes, *started))
     save(state)
     _await_guests(state)
     return state
@@ -82,6 +96,26 @@ def _write_key(directory: Path) -> None:
     (directory / "known_hosts").write_text(f"lab {public}")
 
 
+def _start_hub(state: LabState, names: tuple[str, ...]) -> LabState:
+    """Start the hub, and give the head its interface and address."""
+    head = state.node(HEAD)
+    (network,) = (network for network in state.networks if qemu.joins_head(state, network))
+    sockets = [str(qemu.cable(state, network, name)) for name in (HEAD, *names)]
+    pid = start_script(
+        network_prefix(head.holder), _HUB, [network.interface, *sockets],
+        {HOLDER_MARK: state.token}, "cannot join the head with the virtual machines",
+    )  # fmt: skip
+    lines = (
+        "link set lo up",
+        f"link set {network.interface} mtu {network.mtu_bytes} up",
+        f"addr add {nominal_address(network, head)} brd + dev {network.interface}",
+    )
+    batch(head.holder, "ip", lines)
+    state = msgspec.structs.replace(state, switch=identify(pid))
+    save(state)
+    return state
+
+
 def _start_guest(state: LabState, guest: Guest, boot_image: Image) -> LabNode:
     completed = process.run(
         qemu.command(state, guest, boot_image), timeout_s=_START_TIMEOUT_S, cwd=Path("/"),
@@ -104,7 +138,7 @@ def _await_guests(state: LabState) -> None:
         LabError: a guest ended, or was not ready in time.
     """
     deadline = time.monotonic() + _READY_TIMEOUT_S
-    for node in state.nodes:
+    for node in (node for node in state.nodes if node.index):
         while f"fabricgauge: {node.name} stands" not in last_output(state, node.name, 100):
             if not is_alive(node.holder):
                 raise LabError(

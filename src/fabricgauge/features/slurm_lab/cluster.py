@@ -1,7 +1,7 @@
 """Write the files of a lab's Slurm, and start and end its daemons.
 
 Process id and start time identify a daemon. munged and slurmctld run on the head, a slurmd on each
-other node.
+other node. A virtual machine has a munged of its own, and its process ids mean nothing here.
 """
 
 import os
@@ -29,9 +29,13 @@ from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import HEAD
 from fabricgauge.lab.state import Daemon, LabState, save
 from fabricgauge.model.errors import LabError
+from fabricgauge.nodes import process
 
 #: All daemons answer within 2 s; the limit allows for a busy machine.
 _READY_TIMEOUT_S, _POLL_S = 60.0, 0.05
+
+#: Nodes with emulated processors may take that many times as long to answer.
+_EMULATED_SLOWNESS = 6
 
 #: A clean end takes up to 2 s; the limit allows for a busy machine.
 _STOP_TIMEOUT_S = 20.0
@@ -40,6 +44,7 @@ _STOP_TIMEOUT_S = 20.0
 _DIRECTORIES = ("etc", "munge", "state", "spool", "log", "pid")
 
 _BECOME = Path(__file__).with_name("become.py")
+_START_NODE = Path(__file__).with_name("start_node.sh")
 
 #: Options of each program; the daemons stay in the foreground, so that their process ids are known.
 _OPTIONS = {
@@ -87,9 +92,10 @@ def write_files(directory: Path, nodes: Sequence[str]) -> None:
     _write_conf(directory, nodes, "none")
 
 
-def _write_conf(directory: Path, nodes: Sequence[str], mpi: str) -> None:
+def _write_conf(directory: Path, nodes: Sequence[str], mpi: str, emulated: bool = False) -> None:
     memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
-    text = slurm_conf(nodes, os.cpu_count() or 1, memory_mib, mpi)
+    cpus, slowness = (1, _EMULATED_SLOWNESS) if emulated else (os.cpu_count() or 1, 1)
+    text = slurm_conf(nodes, cpus, memory_mib, mpi, slowness)
     (directory / "etc" / "slurm.conf").write_text(text)
 
 
@@ -102,9 +108,12 @@ def start_all(state: LabState) -> LabState:
     state = _start_munged(state)
     names = [node.name for node in state.nodes if node.index]
     mpi = view.preferred_mpi(view.mpi_plugins(state))
-    _write_conf(Path(state.directory) / "slurm", names, mpi)
+    _write_conf(Path(state.directory) / "slurm", names, mpi, emulated=bool(state.rdma))
     for node in state.nodes:
-        state = _start_daemon(state, _program(state, node.name), node.name)
+        if state.rdma and node.index:
+            _start_in_machine(state, node.name)
+        else:
+            state = _start_daemon(state, "slurmd" if node.index else "slurmctld", node.name)
     _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
     return state
 
@@ -172,12 +181,34 @@ def _program(state: LabState, node: str) -> str:
             f"lab {state.name!r} has no Slurm; bring it down and up again with "
             f"'fabricgauge lab up {state.name} --slurm'"
         )
-    return "slurmd" if state.node(node).index else "slurmctld"
+    index = state.node(node).index
+    if state.rdma and index:
+        raise LabError(
+            f"{node} is a virtual machine, and the lab only starts its slurmd; end it with"
+            f" 'fabricgauge lab exec --name {state.name} {node} -- pkill slurmd'"
+        )
+    return "slurmd" if index else "slurmctld"
 
 
 def _recorded_daemons(state: LabState, program: str, node: str) -> list[Daemon]:
     """Return that daemon as last started, running or not; none before its first start."""
     return [daemon for daemon in state.slurm if (daemon.program, daemon.node) == (program, node)]
+
+
+def _start_in_machine(state: LabState, node: str) -> None:
+    """Start munged and slurmd on a virtual machine.
+
+    Raises:
+        LabError: one of them did not start.
+    """
+    files = Path(state.directory) / "slurm"
+    argv = [*entry(state, node), "/bin/sh", str(_START_NODE), str(files)]
+    limit_s = _READY_TIMEOUT_S * _EMULATED_SLOWNESS
+    env = {"PATH": tools.SEARCH_PATH}
+    completed = process.run(argv, timeout_s=limit_s, env=env, cwd=Path("/"))
+    if completed.exit_code:
+        reason = " ".join(completed.stderr.split()) or "no reason given"
+        raise LabError(f"cannot start slurmd on {node} of lab {state.name!r}: {reason:.500}")
 
 
 def _start_munged(state: LabState) -> LabState:
@@ -212,13 +243,14 @@ def _await(
     state: LabState, daemons: Sequence[Daemon], ready: Callable[[], bool], problem: str
 ) -> None:
     """Wait until ``ready`` is true; fail with ``problem`` if time is up or a daemon has ended."""
-    deadline = time.monotonic() + _READY_TIMEOUT_S
+    limit_s = _READY_TIMEOUT_S * (_EMULATED_SLOWNESS if state.rdma else 1)
+    deadline = time.monotonic() + limit_s
     while not ready():
         for daemon in daemons:
             if not is_alive(daemon.process):
                 raise _failure(state, daemon.program, daemon.node, "ended")
         if time.monotonic() > deadline:
-            event = f"runs, but after {_READY_TIMEOUT_S:.0f} s {problem}"
+            event = f"runs, but after {limit_s:.0f} s {problem}"
             raise _failure(state, daemons[-1].program, daemons[-1].node, event)
         time.sleep(_POLL_S)
 

@@ -25,6 +25,9 @@ _RESERVED = frozenset({"all", "default", "none"})
 #: A silent node is DOWN after this. Short for tests, long enough for two busy processors.
 SLURMD_TIMEOUT_S = 10
 
+#: Time for the answer to one message.
+_MESSAGE_TIMEOUT_S = 10
+
 #: Time from SIGTERM to SIGKILL when a job is ended.
 _KILL_WAIT_S = 2
 
@@ -58,9 +61,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=batch_sched_delay=0,sched_interval=5,bf_interval=5
 SlurmdParameters=config_overrides
 ReturnToService=2
-SlurmdTimeout={SLURMD_TIMEOUT_S}
 SlurmctldTimeout=10
-MessageTimeout=10
 KillWait={_KILL_WAIT_S}
 InactiveLimit=0
 PropagateResourceLimits=NONE
@@ -85,17 +86,23 @@ def check_names(nodes: Sequence[str]) -> None:
             )
 
 
-def slurm_conf(nodes: Sequence[str], cpus: int, memory_mib: int, mpi: str) -> str:
+def slurm_conf(
+    nodes: Sequence[str], cpus: int, memory_mib: int, mpi: str, slowness: int = 1
+) -> str:
     """Return ``slurm.conf`` for these nodes in their order, in one partition for all jobs.
 
     All nodes share the machine, so each has its size. ``mpi`` is the default plugin of jobs, by its
-    name in ``srun --mpi=list``.
+    name in ``srun --mpi=list``. Answers may take ``slowness`` times as long as on this machine.
 
     Raises:
         LabError: Slurm does not allow a node's name.
     """
     check_names(nodes)
-    lines = [f"MpiDefault={mpi}"]
+    lines = [
+        f"SlurmdTimeout={SLURMD_TIMEOUT_S * slowness}",
+        f"MessageTimeout={_MESSAGE_TIMEOUT_S * slowness}",
+        f"MpiDefault={mpi}",
+    ]
     lines += [
         f"NodeName={name} NodeAddr={address(0, number)} CPUs={cpus} "
         f"RealMemory={memory_mib} State=UNKNOWN"

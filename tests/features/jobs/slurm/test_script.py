@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -303,7 +304,8 @@ def test_shellcheck_finds_nothing_in_a_carried_job(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
+@pytest.mark.parametrize("run_dir", ["/no/such/run", ""])
+def test_a_carried_job_needs_no_folder_of_the_head(run_dir: str, tmp_path: Path) -> None:
     """The MPI's library has Debian's name here, and the engine wants MPICH's."""
     bin_, library = tmp_path / "bin", tmp_path / "mpi" / "libmpich.so.12"
     library.parent.mkdir()
@@ -315,6 +317,7 @@ def test_a_carried_job_needs_no_folder_of_the_head(tmp_path: Path) -> None:
     )
     stand_in(bin_, "mpiexec.hydra", 'readlink "${2#*=}/libmpi.so.12"; exec "$@"')
     written = carried_job(tmp_path, str(library.with_name("libmpi.so.12")))
+    written = msgspec.structs.replace(written, run_dir=run_dir, slowness=3)
     job = tmp_path / "job.sh"
     job.write_text(script_text(written))
     env = {

@@ -51,7 +51,8 @@ class Script(msgspec.Struct, frozen=True):
 
     ``connect`` is the connecting program, its first port and the number of ports; empty if the
     nodes do not try connections first. ``families`` are the versions of IP that the MPI can be
-    pinned to.
+    pinned to. Time limits are multiplied by ``slowness``. ``run_dir`` is empty if what nodes write
+    there stays on the nodes.
     """
 
     identity: str
@@ -63,6 +64,7 @@ class Script(msgspec.Struct, frozen=True):
     connect: tuple[str, ...] = ()
     families: tuple[int, ...] = (4, 6)
     carried: "Carried | None" = None
+    slowness: int = 1
 
 
 class Carried(msgspec.Struct, frozen=True):
@@ -100,6 +102,7 @@ def script_text(script: Script) -> str:
         "",
         "set -u",
         *exports,
+        f"slowness={script.slowness}",
         *(() if script.carried else (f"cd -- {shlex.quote(script.run_dir)} || exit 1",)),
         "",
         steps,

@@ -1,5 +1,6 @@
 # What a job does with a shell and nothing else; script.py writes the part that calls it.
-# It runs in the run directory, and puts what it sees into raw/attempt-N and raw/launch-M-N.
+# It runs in the run directory, and puts what it sees into raw/attempt-N and raw/launch-M-N. Time limits
+# are $slowness times as long on emulated processors.
 
 # Who we are. Every start of a job, also after a requeue, is an attempt of its own. A carried job sets
 # $first_attempt: it does not see the attempts of the run's other jobs.
@@ -27,16 +28,16 @@ begin() {
 # One step asks all nodes. Its lines carry the task they came from, and srun breaks longer ones, so
 # that what a node says is folded, with \001 for the ends of its own lines.
 discover() {
-    timeout --kill-after=10 "$1" srun --label --kill-on-bad-exit=0 --mpi=none \
+    timeout --kill-after=10 "$(($1 * slowness))" srun --label --kill-on-bad-exit=0 --mpi=none \
         --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" \
         sh -c '{ echo "node $SLURMD_NODENAME"; sh -s; } | tr "\n" "\001" | fold -b -w 900' \
         <"$2" >"$here/discovered" 2>"$here/discovered.err"
 }
 
-# enter_run FOLDER: work in the run directory; without it in a private folder of this node, from
-# which the results are fetched later.
+# enter_run FOLDER: work in the run directory; without it, or without FOLDER, in a private folder of
+# this node, from which the results are fetched later.
 enter_run() {
-    cd -- "$1" 2>/dev/null && return
+    [ -n "$1" ] && cd -- "$1" 2>/dev/null && return
     # shellcheck disable=SC2154  # a carried job sets it
     place=$base/$identity
     umask 077
@@ -72,7 +73,8 @@ find_mpiexec() {
 # shellcheck disable=SC2154  # a carried job sets these
 spread_programs() {
     # shellcheck disable=SC2086  # several names
-    timeout --kill-after=10 120 srun --label --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+    timeout --kill-after=10 "$((120 * slowness))" srun --label --kill-on-bad-exit=0 --mpi=none \
+        --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh put_and_link \
         "$programs_digest" "$base" "$mark" "$identity-$SLURM_JOB_ID" "$base/$identity" \
         "$library" $sonames <programs.tar.gz \
@@ -81,7 +83,7 @@ spread_programs() {
 
 # drop_programs: remove them from the nodes, and pack the results if no other folder has them.
 drop_programs() {
-    timeout --kill-after=10 60 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+    timeout --kill-after=10 "$((60 * slowness))" srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop_and_leave "$base" \
         "$(printf '%.16s' "$programs_digest")" "$identity-$SLURM_JOB_ID" "$base/$identity" >/dev/null 2>&1
     rm -f files.tar.gz programs.tar.gz
@@ -113,7 +115,7 @@ find_subnets() {
 # Ports are matched by their order on each node; device names may differ between nodes.
 find_ports() {
     # shellcheck disable=SC2016  # the nodes expand it
-    timeout --kill-after=10 30 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+    timeout --kill-after=10 "$((30 * slowness))" srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
         --ntasks="$(wc -l <"$here/nodes")" sh -c '
             for port in /sys/class/infiniband/*/ports/*; do
                 read -r state <"$port/state" || continue
@@ -186,7 +188,7 @@ connect() {
     mkdir "$place" || return
     printf '%s\n' "$subnet" >"$place/subnet"
     [ -e "$here/addresses" ] || # one line for each: node, address/prefix
-        timeout --kill-after=10 30 srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
+        timeout --kill-after=10 "$((30 * slowness))" srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
             --ntasks="$(wc -l <"$here/nodes")" sh -c '
                 PATH=$PATH:/usr/sbin:/sbin
                 ip -o -4 address show up scope global | while read -r _ _ _ address _; do
@@ -221,7 +223,7 @@ connect() {
 try_connections() {
     : >"$1/step"
     hold_back "$1" "$4" |
-        timeout --kill-after=10 90 srun --unbuffered --kill-on-bad-exit=0 --mpi=none \
+        timeout --kill-after=10 "$((90 * slowness))" srun --unbuffered --kill-on-bad-exit=0 --mpi=none \
         --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c '
             # Partners begin with the next node, so that at each moment all send to different ones.
             set -- "$@" $(awk -v me="$SLURMD_NODENAME" "
@@ -282,7 +284,7 @@ launch() {
     cp "$cases" "$folder/stdin.txt"
     printf '%s\n' "$@" >"$folder/command"
     date +%s >"$folder/began"
-    timeout --kill-after=10 "$limit" "$@" <"$cases" >"$folder/stdout.jsonl" 2>"$folder/stderr.txt"
+    timeout --kill-after=10 "$((limit * slowness))" "$@" <"$cases" >"$folder/stdout.jsonl" 2>"$folder/stderr.txt"
     status=$?
     date +%s >"$folder/ended"
     printf '%s\n' "$status" >"$folder/exit.new"
