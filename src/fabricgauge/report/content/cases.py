@@ -32,7 +32,8 @@ class ConcurrentCase(msgspec.Struct, frozen=True):
 
     The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
     A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
-    over all launches. ``waiting`` is true if waits for processors made the median in some launch.
+    over all launches. Launches whose median waits for processors made are left out unless it is so
+    in all of them: then ``waiting`` is true.
     ``overlap`` is 0 to 1, None for a blocking operation.
     """
 
