@@ -152,10 +152,10 @@ def append_records(
 
 def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None:
     """Append the records of several launches at once, as ``append_records``."""
-    directory.append_quickly("results.jsonl", _of_run(directory, lines))
+    directory.append_quickly("results.jsonl", _add_run(directory, lines))
 
 
-def _of_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]:
+def _add_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]:
     """Yield the lines with the identity of the run; a renamed run keeps its own."""
     if not directory.stamp and directory.has("run.json"):
         directory.stamp = _read_about(directory).identity
@@ -166,7 +166,7 @@ def _of_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]:
 def append_launch(directory: RunDirectory, *lines: LaunchLine) -> None:
     """Append the ends of launches; they and all records are on disk when this returns."""
     directory.sync()
-    directory.append_all("launches.jsonl", _of_run(directory, lines))
+    directory.append_all("launches.jsonl", _add_run(directory, lines))
 
 
 def load(directory: RunDirectory) -> Run:

@@ -152,7 +152,7 @@ def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
         f" {measured.victim} ({times(own_s / idle_s)} times), {duration(shared_s)} in bulk's"
         f" {measured.bulk} ({times(shared_s / idle_s)} times)"
     )
-    passes = [own <= PASSES * shared for own, shared in _pair_rounds(measured)]
+    passes = [victim_s <= PASSES * shared_s for victim_s, shared_s in _pair_rounds(measured)]
     if not passes or len(set(passes)) > 1:
         return Outcome.INCONCLUSIVE, f"the rounds disagree: {figures}"
     if passes[0]:
