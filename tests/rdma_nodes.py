@@ -70,7 +70,7 @@ def answer(number: int, cards: tuple[Card, ...]) -> str:
     links = ", ".join(_ip(number, place, card) for place, card in enumerate(cards, 2) if card.speed)
     lines = [
         "== fabricgauge-probe 1", "== hostname", f"c{number}", "== kernel", "5.14.0-427.el9.x86_64",
-        "== boot_id", f"b-c{number}", "== net_namespace", "net:[4026531992]", "== cpus", "64",
+        "== boot_id", f"boot-c{number}", "== net_namespace", "net:[4026531992]", "== cpus", "64",
         "== ip_json", f"[{links}]",
     ]  # fmt: skip
     for place, card in enumerate(cards, 2):

@@ -27,7 +27,7 @@ def test_each_source_outranks_the_next(config: Path) -> None:
 
 
 def test_a_file_sets_the_tolerance_of_comparisons(config: Path) -> None:
-    pair = ("guide-1gbe-imb-pingpong", "guide-1gbe-imb-pingpong")
+    pair = ("opx-uniband-mrate", "opx-psm2-uniband-mrate")
     config.write_text('[compare]\ntolerance = "3%"\nformat = "json"\n')
     assert "by more than 3 %" in json.loads(fabricgauge("compare", *pair).stdout)["headline"]
 

@@ -223,10 +223,12 @@ def toggled_quick(small_lost: int = 0) -> Run:
         )  # fmt: skip
         sockets = tuple((sender,) if rank == origin else () for rank in (0, 1))
         uses = tuple(msgspec.structs.replace(use, run_delay_s=delay_s) for use in case.processors)
+        confidence = min(0.95, 1 - 2.0 ** (1 - len(blocks)))
         cases.append(
             msgspec.structs.replace(
                 case, block_medians_s=blocks, sample_payload_bytes=payload, wall_s=wall_s,
                 processors=uses, sockets=sockets, samples=len(blocks),
+                times=msgspec.structs.replace(case.times, confidence=confidence),
             )
         )  # fmt: skip
     return planted.run([planted.launch(cases)])

@@ -90,7 +90,7 @@ def test_such_a_name_may_stand_on_the_command_line(logs: Path, form: str) -> Non
     runs = str(logs.parent / "runs")
     for words in (["import", str(strange), "-o", runs], ["compare", str(strange), str(strange)]):
         done = CliRunner().invoke(cli, [*words, "--format", form])
-        assert done.exit_code == (3 if words[0] == "import" else 0), done.exception
+        assert done.exit_code == 3, done.exception
 
 
 def test_a_full_disk_costs_the_reports_and_not_the_verdict(

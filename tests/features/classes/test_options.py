@@ -17,7 +17,7 @@ BOTH = ("--victim-class", "184", "--bulk-class", "0")
         (("--bulk-class", "0"), "--victim-class and --bulk-class go together"),
         ((*BOTH, "--patterns", "latency"), "--patterns"),
         ((*BOTH, "--sizes", "8"), "--sizes"),
-        ((*BOTH, "--soak", "5s"), "--soak"),
+        ((*BOTH, "--soak", "5s"), "--victim-class has no effect on --soak"),
         ((*BOTH, "--campaign", "tutorial"), "--campaign"),
         ((*BOTH, "--tool", "osu"), "--tool"),
         ((*BOTH, "--unpinned"), "--unpinned"),

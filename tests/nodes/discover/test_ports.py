@@ -109,7 +109,7 @@ def test_a_lid_that_comes_twice_tells_two_fabrics_of_one_prefix() -> None:
 
 
 def test_nodes_of_one_kernel_show_the_same_ports_and_are_not_joined_by_them() -> None:
-    raw = {f"c{n}": answer(n, nodes.NDR).replace(f"b-c{n}", "b-host") for n in (1, 2)}
+    raw = {f"c{n}": answer(n, nodes.NDR).replace(f"boot-c{n}", "b-host") for n in (1, 2)}
     assert parse_fabric(raw, ("c1", "c2"), (), virtual=True).networks == ()
 
 
