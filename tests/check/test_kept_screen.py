@@ -159,7 +159,8 @@ except SystemExit as end:
 
 def test_a_kept_screen_needs_neither_numpy_nor_rules(healthy: RunDirectory) -> None:
     argv = [sys.executable, "-c", _REPORT, str(healthy.path)]
-    ended = subprocess.run(argv, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "COLUMNS": "100"}
+    ended = subprocess.run(argv, capture_output=True, text=True, check=True, env=environment)
     status, *modules = ended.stderr.split()
     assert (status, ended.stdout[:5]) == ("0", " PASS")
     assert "numpy" not in modules
