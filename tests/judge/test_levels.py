@@ -223,6 +223,7 @@ def toggled_quick(small_lost: int = 0) -> Run:
         )  # fmt: skip
         sockets = tuple((sender,) if rank == origin else () for rank in (0, 1))
         uses = tuple(msgspec.structs.replace(use, run_delay_s=delay_s) for use in case.processors)
+        assert case.times is not None
         confidence = min(0.95, 1 - 2.0 ** (1 - len(blocks)))
         cases.append(
             msgspec.structs.replace(
