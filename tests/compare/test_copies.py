@@ -108,6 +108,20 @@ def test_a_short_log_is_known_by_its_text(tmp_path: Path) -> None:
     assert compared(tmp_path / "a.log", tmp_path / "c.log").outcome == "no regression"
 
 
+def test_streams_of_a_saturated_link_are_compared(tmp_path: Path) -> None:
+    """Eight rails, or ten runs, at the line rate print the same figures in each measurement."""
+    for name, number in (("a", 0x100), ("b", 0x900)):
+        rails = (
+            logs.perftest(97.61 + rail % 3 * 0.01).replace(
+                "QPN 0x0127", f"QPN 0x{number + rail:04x}"
+            )
+            for rail in range(8)
+        )
+        (tmp_path / f"{name}.log").write_text("\n".join(rails))
+    found = compared(tmp_path / "a.log", tmp_path / "b.log")
+    assert (found.outcome, found.shared) == ("no regression", "")
+
+
 def test_two_logs_with_some_equal_figures_are_compared(tmp_path: Path) -> None:
     found = compared(imported(BOTH, tmp_path / "a"), imported(NEARLY, tmp_path / "b"))
     assert (found.outcome, found.shared) == ("no regression", "")

@@ -11,7 +11,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.words.sentences import counted
 
 #: The first digits of two measurements of one network agree; the further ones are chance. So many
-#: of these in all do not agree by chance, and fewer do not if the logs agree word by word.
+#: of these in one table do not agree by chance, and fewer do not if the logs agree word by word.
 KNOWN_DIGITS, SAME_DIGITS, SAME_DIGITS_OF_ONE_LOG = 2, 8, 3
 
 #: Significant digits of a figure that count.
@@ -66,7 +66,7 @@ def describe_shared(
         for curve in b_curves
         if curve.points and (figures := _figures(curve)) in by_figures
     ]
-    digits = sum(_chance_digits(curve for _, curve in same))
+    digits = max(_chance_digits(curve for _, curve in same), default=0)
     logs = a.logs.keys() & b.logs.keys()
     least = SAME_DIGITS_OF_ONE_LOG if logs else SAME_DIGITS
     if simulated or digits < least:
@@ -85,7 +85,10 @@ def _figures(curve: SuiteCurve) -> bytes:
 
 
 def _chance_digits(curves: Iterable[SuiteCurve]) -> Iterator[int]:
-    """Yield for each table the digits that chance decides; its columns follow from each other."""
+    """Yield for each table the digits that chance decides; its columns follow from each other.
+
+    Tables do not add up: streams of a saturated link print one figure again and again.
+    """
     in_order = sorted(curves, key=_table)
     for _, columns in groupby(in_order, key=_table):
         yield max(
