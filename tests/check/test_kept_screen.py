@@ -33,6 +33,7 @@ HEALTHY = "healthy"
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("FABRICGAUGE_SITE_FILE", str(tmp_path / "none"))
 
 
@@ -100,6 +101,27 @@ def test_an_edited_screen_is_not_shown(healthy: RunDirectory) -> None:
         assert typed("report", str(healthy.path)).output.startswith(" PASS")
     path.write_bytes(encoded)
     assert kept_screen.read_screen(healthy, DEFAULTS)
+
+
+def test_a_screen_of_another_user_is_not_shown(
+    healthy: RunDirectory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who sends a run can compute every part of the digest but the key."""
+    key = tmp_path / "cache/fabricgauge" / kept_screen.KEY
+    assert key.stat().st_mode & 0o777 == 0o600
+    own = key.read_bytes()
+    for other in (bytes(32), own[:-1], b""):
+        key.write_bytes(other)
+        assert kept_screen.read_screen(healthy, DEFAULTS) is None
+    key.unlink()
+    assert kept_screen.read_screen(healthy, DEFAULTS) is None
+    key.write_bytes(own)
+    key.chmod(0o600)
+    assert kept_screen.read_screen(healthy, DEFAULTS)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    monkeypatch.setattr(concluding, "conclude", refuse)
+    with pytest.raises(AssertionError, match="judged anew"):
+        typed("report", str(healthy.path))
 
 
 @pytest.mark.parametrize("name", JUDGED_FROM)

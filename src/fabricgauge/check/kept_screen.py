@@ -1,13 +1,15 @@
 """Keep what a terminal shows of a judged run, and show it again without judging it.
 
 ``screen.json`` has it with a digest: of itself, of every file that a run is judged from, of the
-thresholds, and of the installed program. If one of them differs, the run is judged anew. Only light
-modules are imported here: with numpy, rich and the rules a report starts several times as slowly.
+thresholds, and of the installed program. If one of them differs, the run is judged anew. The digest
+has a key of the user, so that a run from somebody else is always judged anew. Only light modules
+are imported here: with numpy, rich and the rules a report starts several times as slowly.
 """
 
 import hashlib
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,9 @@ import fabricgauge
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.files.ownership import not_own
+from fabricgauge.store.files.places import place
 from fabricgauge.store.files.reading import opened, read_bytes
+from fabricgauge.store.files.writing import make_folder, write_whole
 from fabricgauge.store.run_directory import DAMAGED, JUDGED_FROM, RunDirectory
 
 if TYPE_CHECKING:
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from fabricgauge.report.document import Report
 
 NAME = "screen.json"
+#: The file of the user's key in the cache folder; without it nothing is kept and nothing shown.
+KEY, _KEY_BYTES = "screen.key", 32
 #: Longer records take longer to judge than the program to start, so nothing is kept of them.
 MOST_BYTES = 1 << 26
 _BLOCK_BYTES = 1 << 20
@@ -68,6 +74,7 @@ def keep_screen(directory: RunDirectory, judged: "Judged", thresholds: Threshold
     records = directory.path / "results.jsonl"
     if records.exists() and records.stat().st_size > MOST_BYTES:
         return
+    _make_key()
     replace = msgspec.structs.replace
     document = run.document(replace(judged, against=()), DEFAULT_SETTING)
     document = _cut_to_screen(replace(document, places=()))
@@ -121,12 +128,37 @@ def _cut_to_screen(document: "Report") -> "Report":
     return replace(screen, sections=tuple(replace(part, intro="") for part in screen.sections))
 
 
+def _make_key() -> None:
+    """Make the user's key if there is none; without a cache folder there stays none."""
+    path = place("XDG_CACHE_HOME") / KEY
+    if not path.exists():
+        with suppress(OSError):
+            make_folder(path.parent)
+            write_whole(path, os.urandom(_KEY_BYTES))
+
+
+def _read_key() -> bytes:
+    """Return the user's key.
+
+    Raises:
+        OSError: it does not exist, or another user can change it.
+    """
+    path = place("XDG_CACHE_HOME") / KEY
+    if reason := not_own(path):
+        raise OSError(reason)
+    key = path.read_bytes()
+    if len(key) != _KEY_BYTES:
+        raise OSError(f"{path} has {len(key)} bytes instead of {_KEY_BYTES}")
+    return key
+
+
 def _compute_digest(
     directory: RunDirectory, complete: bool, thresholds: Thresholds, overall: Outcome,
     screen: bytes,
 ) -> str:  # fmt: skip
     """Return the digest of all that decides what a terminal shows; empty if it has none."""
     try:
+        key = _read_key()
         parts = [
             *_program_files(),
             f"{directory.identity} {complete} {overall.value}".encode(),
@@ -136,7 +168,7 @@ def _compute_digest(
         ]
     except OSError:
         return ""
-    whole = hashlib.sha256()
+    whole = hashlib.blake2b(key=key, digest_size=32)
     for part in parts:
         whole.update(b"%d " % len(part))
         whole.update(part)
