@@ -136,6 +136,10 @@ def test_a_run_of_an_earlier_version_may_be_resumed_by_this_one(tmp_path: Path) 
     (path / "launches.jsonl").write_text("")
     run_files.append_launch(RunDirectory(path), line)
     assert judged(path).overall is not Outcome.INVALID
+    renamed = path.rename(tmp_path / "b.partial")
+    run_files.append_launch(RunDirectory(renamed), msgspec.structs.replace(line, attempt=2))
+    assert not [mixed for launch in run_files.load(RunDirectory(renamed)).launches
+                if (mixed := launch.mixed)]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -156,10 +156,13 @@ def append_results(directory: RunDirectory, lines: Iterable[ResultLine]) -> None
 
 
 def _add_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]:
-    """Yield the lines with the identity of the run; a renamed run keeps its own."""
-    if not directory.stamp and directory.has("run.json"):
-        directory.stamp = _read_about(directory).identity
-    directory.stamp = directory.stamp or directory.identity
+    """Yield the lines with the identity of the run; a renamed run keeps its own.
+
+    A run of an earlier version has no identity, and its lines get none.
+    """
+    if not directory.stamp:
+        has_about = directory.has("run.json")
+        directory.stamp = _read_about(directory).identity if has_about else directory.identity
     yield from (msgspec.structs.replace(line, run=directory.stamp) for line in lines)
 
 
@@ -411,7 +414,7 @@ def _find_second_log(records: Sequence[Record]) -> Iterator[str]:
         table = tables[digest]
         if count > 1:
             yield (
-                f"results.jsonl: {table.source}:{table.first_line} {table.benchmark} is there"
+                f"results.jsonl: {table.source}:{table.first_line} {table.benchmark} occurs"
                 f" {count} times"
             )
 

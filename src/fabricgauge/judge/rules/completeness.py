@@ -106,8 +106,8 @@ def _whole(subject: Subject, planned: int) -> str:
 def _repeats(subject: Subject) -> tuple[str, ...]:
     """Return which launches were started twice."""
     return tuple(
-        f"launch {launch.number} was started twice: {launch.ended.repeated}, before a rank said a"
-        " word"
+        f"launch {launch.number} was started twice: {launch.ended.repeated}, before a rank"
+        " wrote anything"
         for launch in subject.launches
         if launch.ended.repeated
     )

@@ -170,7 +170,7 @@ def run_suite(
 
 
 def _launcher_ended(launch: SuiteLaunch, client: ProgramStream, lines: Sequence[str]) -> bool:
-    """Check whether a signal ended the launcher itself, before a rank's program said a word."""
+    """Check whether a signal ended the launcher itself, before a rank's program wrote anything."""
     has_words = any(not line.startswith(RANK_PREFIX) for line in lines)
     by_signal = ended_by_itself(client.exit_code) and not client.silent
     return launch.server is None and by_signal and not has_words

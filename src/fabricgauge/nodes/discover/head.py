@@ -19,7 +19,7 @@ MOST_TRIED = 3
 #: Prints the neighbour of each address on an interface. Arguments: the interface, addresses.
 _NEIGHBOURS = (
     'PATH=$PATH:/usr/sbin:/sbin; i=$1; shift; for a; do ping -c 1 -W 1 -I "$i" "$a" >/dev/null'
-    ' 2>&1; ip neigh show to "$a" dev "$i"; done'
+    ' 2>&1 & done; wait; for a; do ip neigh show to "$a" dev "$i"; done'
 )
 _LINK_ADDRESS = re.compile(r"\blladdr ([0-9a-f:]+)")
 

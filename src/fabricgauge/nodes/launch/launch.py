@@ -104,9 +104,9 @@ class Running:
     called from time to time; true ends the launch. ``marker`` is unique to this launch and finds
     its processes.
 
-    A launcher that a signal ends before the first word of a rank is started once more, as if
-    nothing had happened: such an end says nothing about the network or the program. Its words stay
-    in stderr-first.txt, and ``Ended.repeated`` tells of it.
+    A launcher that a signal ends before a rank writes anything is started once more: such an end
+    shows nothing of the network or the program. Its messages stay in stderr-first.txt, and
+    ``Ended.repeated`` has the reason.
 
     Raises:
         ToolMissing: the launcher does not exist or is not executable.
@@ -208,8 +208,8 @@ class Running:
 
 #: The end of a message about a launcher that ended in the same way when it was started again.
 LAUNCHER_AT_FAULT = (
-    "it was started twice and ended so both times, before a rank said a word: the launcher ended,"
-    " which shows no fault of the network or of the measuring program"
+    "it was started twice and ended so both times, before a rank wrote anything: the launcher"
+    " ended, which shows no fault of the network or of the measuring program"
 )
 
 
