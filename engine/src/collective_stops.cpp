@@ -21,7 +21,7 @@ CollectiveStops::CollectiveStops(const Case& measured, const Precision& precisio
     : ask_waits_(std::move(ask_waits)), budget_s_(measured.budget_s),
       share_s_(measured.budget_s * share_of_budget(measured)),
       first_interval_(precision.relative_half_width, precision.confidence),
-      interval_(first_interval_), gate_(measured, precision, share_s_, crowded),
+      interval_(first_interval_), gate_(measured, precision, share_s_, crowded, Deciding::any_group),
       iterations_(precision.iterations) {
     gate_.begin(group_waits());
 }

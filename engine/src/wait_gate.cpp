@@ -7,21 +7,21 @@
 namespace fabricgauge {
 
 WaitGate::WaitGate(const Case& measured, const Precision& precision, double budget_s,
-                   bool crowded) noexcept
+                   bool crowded, Deciding deciding) noexcept
     : reads_(precision.read_waits != nullptr && measured.message_bytes <= longest_of_fewest_bytes),
-      crowded_(crowded), budget_s_(budget_s),
+      crowded_(crowded), deciding_(deciding), budget_s_(budget_s),
       latest_s_(crowded || precision.iterations > 0
                     ? 0.0
                     : longest_with_waits_s(budget_s, precision.extension_s) - budget_s),
       budget_(budget_s) {}
 
 bool WaitGate::waits_made_samples(const GroupWaits& from, const GroupWaits& now, std::int64_t samples,
-                             double measured_s) {
+                                  double measured_s) const {
     const std::size_t groups = std::min(from.size(), now.size());
     std::size_t made = 0;
     for (std::size_t i = 0; i < groups; ++i)
         made += waits_made_median(now[i] - from[i], samples, measured_s);
-    return made > 0 && 2 * made >= groups;
+    return made > 0 && (deciding_ == Deciding::any_group || 2 * made >= groups);
 }
 
 bool WaitGate::has_passed(const GroupWaits& now, std::int64_t samples, double block_s,

@@ -72,6 +72,19 @@ Cluster waiting_cluster(std::int64_t waiting_messages, double wait_ns) {
     return cluster;
 }
 
+// Each rank waits in each sample, `wait_ns`; the last one waits `last_ns`. All samples take 1 ms.
+Cluster noisy_cluster(int ranks, double wait_ns, double last_ns) {
+    Cluster cluster(ranks);
+    cluster.way_ns = [=](int from, int to, std::int64_t bytes, std::int64_t) {
+        if (bytes != waiting_bytes) return 1000.0;
+        const bool first = to == (from == 0 ? 1 : 0);
+        const double waited_ns = from == ranks - 1 ? last_ns : wait_ns;
+        if (first) planted = planted + Waits{1, static_cast<std::int64_t>(waited_ns)};
+        return 1e6;
+    };
+    return cluster;
+}
+
 constexpr Precision reading{
     0.01, 0.95, 0, 20e-9, false, false, [] { return planted; }, longest_extension_s};
 constexpr std::int64_t for_ever = 1'000'000'000;
@@ -173,6 +186,17 @@ int main() {
             check::expect(sound.stop == Stop::interval);
             check::expect(!sound.waiting);
         }
+    });
+    check::test("short waits of sixteen ranks mark nothing, long ones of a single rank do", [] {
+        const Case measured = with(Pattern::allreduce, waiting_bytes, 0.2);
+        Cluster healthy = noisy_cluster(16, 40e3, 40e3);
+        const TogetherResult sound = measure(healthy, measured, reading);
+        check::expect(sound.stop == Stop::interval);
+        check::expect(!sound.waiting);
+        Cluster starved = noisy_cluster(16, 40e3, 900e3);
+        const TogetherResult marked = measure(starved, measured, reading);
+        check::expect(marked.stop == Stop::budget);
+        check::expect(marked.waiting);
     });
     check::test("ranks that wait beyond the budget are waited for, then measured for a budget", [] {
         for (const std::int64_t waiting : {3, 30, 60}) {

@@ -99,5 +99,36 @@ int main() {
         check::expect(!pairs.interval_ends({long_ones, {}, {}, long_ones}, 20, 0.2));
         check::expect(pairs.waiting());
     });
+    check::test("waits of one rank of 64 hold a collective up, those of all leave it alone", [] {
+        // 1280 samples of 50 us: one wait of 25 us in 128 of them, so 0.4 % of each rank's time.
+        const std::int64_t samples = 1280;
+        const double measured_s = 0.064;
+        const Waits usual_ones{10, 250'000};
+        const Waits starved{samples, 32'000'000};
+        GroupWaits ranks(64, usual_ones);
+        Waits sum;
+        for (const Waits& waited : ranks) sum = sum + waited;
+        check::expect(waits_made_median(sum, samples, measured_s));
+
+        WaitGate healthy(with(Pattern::allreduce, 8), usual, budget_s, false, Deciding::any_group);
+        // A long past of one rank hides nothing.
+        GroupWaits before(64);
+        before[63] = {1'000'000, 100'000'000'000};
+        healthy.begin(before);
+        ranks[63] = before[63] + usual_ones;
+        check::expect(healthy.interval_ends(ranks, samples, measured_s));
+        check::expect(healthy.budget_ends(ranks, samples, measured_s, 0.29));
+        check::expect(!healthy.waiting());
+
+        ranks[17] = starved;
+        check::expect(!healthy.interval_ends(ranks, samples, measured_s));
+        check::expect(!healthy.budget_ends(ranks, samples, measured_s, 0.29));
+        check::expect(healthy.waiting());
+        GroupWaits later = ranks;
+        later[17] = later[17] + starved;
+        check::expect(!healthy.has_passed(later, samples, measured_s, 0.4));
+        for (Waits& waited : later) waited = waited + usual_ones;
+        check::expect(healthy.has_passed(later, samples, measured_s, 0.5));
+    });
     return check::outcome();
 }

@@ -14,6 +14,7 @@
 #include "fabricgauge/stopping.hpp"
 #include "fabricgauge/synchronised_clock.hpp"
 #include "fabricgauge/together.hpp"
+#include "fabricgauge/wait_gate.hpp"
 #include "fabricgauge/waits.hpp"
 
 namespace fabricgauge {
@@ -47,8 +48,8 @@ public:
         } while (round.kind != CollectiveRound::end);
     }
 
-    // Collective; rank 0 calls it. The sum over all ranks.
-    Waits ask_waits() {
+    // Collective; rank 0 calls it. Those of each rank.
+    GroupWaits ask_waits() {
         tell({CollectiveRound::waits, 0, 0, 0, 0, 0, 0, 0});
         return waits_;
     }
@@ -94,11 +95,11 @@ private:
     void gather_waits() {
         const Waits own = read_waits_();
         const std::string packed(reinterpret_cast<const char*>(&own), sizeof own);
-        waits_ = {};
+        waits_.clear();
         for (const std::string& text : transport_.gather_in_communicator(packed)) {
             Waits of_rank;
             std::memcpy(&of_rank, text.data(), sizeof of_rank);
-            waits_ = waits_ + of_rank;
+            waits_.push_back(of_rank);
         }
     }
 
@@ -117,7 +118,7 @@ private:
     BlockSeries own_;  // medians of blocks of this rank's own times
     std::vector<std::int64_t> samples_ps_;
     std::int64_t kind_ = CollectiveRound::end;
-    Waits waits_;
+    GroupWaits waits_;  // at rank 0
     bool renewed_ = false;
     double clock_error_s_ = 0.0;
 };

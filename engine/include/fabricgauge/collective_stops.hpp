@@ -11,8 +11,8 @@
 
 namespace fabricgauge {
 
-// The sum over all ranks: an operation waits for each of them. Collective.
-using AskWaits = std::function<Waits()>;
+// Those of each rank: an operation waits for all of them. Collective.
+using AskWaits = std::function<GroupWaits()>;
 
 class CollectiveStops {
 public:
@@ -42,7 +42,7 @@ public:
     double until_with_computing_s(double elapsed_s) const noexcept;
 
 private:
-    GroupWaits group_waits() const { return gate_.reads() ? GroupWaits{ask_waits_()} : GroupWaits{}; }
+    GroupWaits group_waits() const { return gate_.reads() ? ask_waits_() : GroupWaits{}; }
     bool has_passed(const Recorder& recorder, double elapsed_s, double block_s);
 
     AskWaits ask_waits_;

@@ -16,16 +16,20 @@
 
 namespace fabricgauge {
 
-// The sum over the ranks that one sample waits for: both ranks of a pair, all ranks of a collective.
-// Each concurrent pair is a group.
+// Of a pair, or of each concurrent pair, the sum over its two ranks: one waits after the other. Ranks
+// of a collective wait at the same time, so each is a group: their sum grows with their number, and
+// many short waits would look like a rank that has no processor.
 using GroupWaits = std::vector<Waits>;
+
+// Whose waits make the samples.
+enum class Deciding { half_of_groups, any_group };
 
 class WaitGate {
 public:
     // If the ranks outnumber their processors they always wait: a `crowded` case is marked, but it
     // neither goes on nor is extended, since that would change nothing.
     WaitGate(const Case& measured, const Precision& precision, double budget_s,
-             bool crowded = false) noexcept;
+             bool crowded = false, Deciding deciding = Deciding::half_of_groups) noexcept;
 
     // Waits count only if they are known and messages are short: a stream of large messages goes on
     // while a rank waits. If not, nothing below needs `now`.
@@ -56,12 +60,13 @@ public:
     bool waiting() const noexcept { return waiting_; }
 
 private:
-    // Return true if waits made the samples of half of the groups.
-    static bool waits_made_samples(const GroupWaits& from, const GroupWaits& now, std::int64_t samples,
-                              double measured_s);
+    // Return true if waits made the samples of the groups that decide.
+    bool waits_made_samples(const GroupWaits& from, const GroupWaits& now, std::int64_t samples,
+                            double measured_s) const;
 
     bool reads_;
     bool crowded_;
+    Deciding deciding_;
     double budget_s_;
     double latest_s_;  // the end of the extension, with time for another budget
     BudgetRule budget_;
