@@ -52,6 +52,7 @@ def make_measured(times: tuple[VictimTime, ...], **fields: Any) -> MeasuredClass
 @pytest.mark.parametrize(
     ("own_s", "outcome", "reason"),
     [
+        # Less than five frames of 9000 B, each 3.75 ms here.
         (2e-3, Outcome.PASS, "in traffic class 184 (40 times)"),
         (0.5 * SHARED_S, Outcome.PASS, ""),
         (0.6 * SHARED_S, Outcome.WARN, "no queue on the way prefers"),
@@ -65,6 +66,30 @@ def test_a_class_passes_if_it_halves_the_time_under_bulk(
     judged, sentence = judge(make_measured(make_times(own_s)))
     assert judged is outcome
     assert reason in sentence
+
+
+@pytest.mark.parametrize(
+    ("own_s", "waiting", "outcome"),
+    [
+        # Five times idle, and a frame of 9000 B at 12.5 GB/s, are 13.6 µs.
+        (13e-6, False, Outcome.PASS),
+        (14e-6, False, Outcome.WARN),
+        (100e-6, False, Outcome.WARN),
+        (100e-6, True, Outcome.INCONCLUSIVE),
+        (101e-6, False, Outcome.WARN),
+    ],
+)
+@pytest.mark.parametrize("ceiling", [12.5e9, 0.0])
+def test_a_class_that_halves_the_time_and_still_waits_is_a_warning(
+    own_s: float, waiting: bool, outcome: Outcome, ceiling: float
+) -> None:
+    times = make_times(
+        own_s, shared_s=200e-6, idle_s=2e-6, bulk_bytes_per_s=12.4e9, waiting=waiting
+    )
+    judged, sentence = judge(make_measured(times, ceiling_bytes_per_s=ceiling))
+    assert judged is outcome
+    halves = own_s <= 100e-6
+    assert ("still holds it up" in sentence) == (halves and outcome is Outcome.WARN)
 
 
 def test_a_shared_class_passes_if_the_latency_hardly_grows() -> None:
@@ -138,9 +163,14 @@ def test_nothing_fails_and_a_pass_has_its_figures(
     assert outcome in (Outcome.PASS, Outcome.WARN, Outcome.INCONCLUSIVE)
     if outcome is Outcome.PASS and own_s is not None:
         assert own_s <= 0.5 * shared_s and shared_s >= 2 * idle_s
+        assert own_s < 5 * (idle_s + 9000 / CEILING)
     if outcome is Outcome.WARN:
         assert not waiting
-        assert (shared_s > 4.9 * idle_s) if own_s is None else (own_s > 0.5 * shared_s)
+        assert (
+            (shared_s > 4.9 * idle_s)
+            if own_s is None
+            else (own_s > 0.5 * shared_s or own_s >= 5 * idle_s)
+        )
 
 
 @given(st.floats(1e5, 1e11))

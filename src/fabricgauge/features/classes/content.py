@@ -21,10 +21,11 @@ HOW = (
     " a stream from the first node to the second, bulk: once in the victim's class and once in"
     " bulk's, in turns first and last. Victim and bulk are launches of their own. The counters of"
     " bulk's interfaces prove the path. PASS: in its class the victim takes at most half of the"
-    " time that it takes in bulk's, in every round. WARN: it takes more, or both share a class and"
-    " its latency grows five times. INCONCLUSIVE: bulk did not fill half of the link or held up"
-    " nobody (twice the idle latency), rounds disagree, or the victim's processes waited for a"
-    " processor. A class that a launch asks for is what its packets carry; only a growing latency"
+    " time that it takes in bulk's, in every round, and less than five times idle and a frame of"
+    " 9000 B. WARN: it takes more, or both share a class and its latency grows five times."
+    " INCONCLUSIVE: bulk did not fill half of the link, ended before the victim or held up nobody"
+    " (twice the idle latency), rounds disagree, or the victim's processes waited for a processor."
+    " A class that a launch asks for is what its packets carry; only a growing latency"
     " shows which queues the network has for it."
 )
 

@@ -17,8 +17,11 @@ PHASES: tuple[Phase, ...] = ("idle", "own", "shared")
 #: Bulk holds a victim of its own class up from this many times the idle latency on. Below it there
 #: was no queue that another class could pass.
 HELD_UP = 2.0
-#: A shared class is a warning from here on.
+#: A shared class is a warning from this many times the idle latency on. So is a class of its own
+#: from as many times the least that it can take: idle, and a frame of bulk that the wire already
+#: carries, which no class interrupts.
 GROWN = 5.0
+FRAME_BYTES = 9000
 #: A class passes the queue if it takes at most this share of the time in bulk's class.
 PASSES = 0.5
 #: Bulk fills the link from this share of the ceiling on.
@@ -93,7 +96,7 @@ def judge(measured: MeasuredClasses) -> tuple[Outcome, str]:
 
     INVALID: the bytes took another path. INCONCLUSIVE: a phase has no figure, bulk did not fill
     the link or held nobody up, rounds disagree, or hosts made the victim wait. WARN: the victim's
-    class waits like bulk's, or both share one and the latency grows. Nothing fails.
+    class waits like bulk's, or the latency grows in it, shared or not. Nothing fails.
     """
     if measured.path is Outcome.INVALID:
         return measured.path, measured.path_reason
@@ -155,11 +158,20 @@ def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
     passes = [victim_s <= PASSES * shared_s for victim_s, shared_s in _pair_rounds(measured)]
     if not passes or len(set(passes)) > 1:
         return Outcome.INCONCLUSIVE, f"the rounds disagree: {figures}"
-    if passes[0]:
+    grown = own_s >= GROWN * _find_least_s(measured)
+    if passes[0] and not grown:
         return Outcome.PASS, figures
     if _waits(measured.select("own")):
         return Outcome.INCONCLUSIVE, f"{figures}: its processes waited for a processor"
+    if passes[0]:
+        return Outcome.WARN, f"{figures}: its class shortens the wait, but bulk still holds it up"
     return Outcome.WARN, f"{figures}: no queue on the way prefers the victim's class"
+
+
+def _find_least_s(measured: MeasuredClasses) -> float:
+    """Return the time in a class that always goes first: idle, and one frame of bulk."""
+    carried = measured.ceiling_bytes_per_s or measured.bulk_bytes_per_s
+    return measured.median_of("idle") + (FRAME_BYTES / carried if carried else 0.0)
 
 
 def _pair_rounds(measured: MeasuredClasses) -> list[tuple[float, float]]:

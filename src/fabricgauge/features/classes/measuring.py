@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from statistics import median
-from threading import Event, Lock, Thread
+from threading import Condition, Thread
 
 import msgspec
 
@@ -50,8 +50,8 @@ BULK_SAMPLES, BULK_LEAST_BYTES = 3, MIB // 2
 BULK_CASES = 360
 #: The least half-width that the engine takes: bulk always lasts as long as its budget.
 _NO_INTERVAL = 1e-6
-#: Time for the first case of bulk to end, beyond its start.
-_FIRST_CASE_S = 60.0
+#: Time for a case of bulk to end, beyond its start.
+_CASE_S = 60.0
 #: Launchers whose second program may wait for the end of the first.
 _IN_TURN = ("slurm", "srun")
 
@@ -155,9 +155,8 @@ class _Launches:
             phases.append(("own", self._victim))
         load = _Load(self._start_bulk(number))
         try:
-            if not load.wait_for_case(START_S + _FIRST_CASE_S):
-                why = load.trouble or "see its raw output"
-                self.failures.append(f"round {number}: bulk carried nothing: {why}")
+            if not load.wait_for_case(0.0, START_S + _CASE_S):
+                self.failures.append(f"round {number}: bulk carried nothing: {load.why}")
                 return
             for phase, setting in phases[:: 1 if number % 2 else -1]:
                 self._measure_victim(number, phase, setting, load)
@@ -188,11 +187,13 @@ class _Launches:
         stopping = self._context.plan.stopping
         running = self._start(launch, setting, stopping, name)
         records: list[Record] = []
-        began_s = time.monotonic()
+        began_s = measured_s = time.monotonic()
         try:
             for line in running:
                 record = parse_line(line)
                 records += [] if isinstance(record, NotUnderstood) else [record]
+                if isinstance(record, Measurement):
+                    measured_s = time.monotonic()
             ended = running.ended()
         finally:
             running.close()
@@ -204,6 +205,12 @@ class _Launches:
             why = next((end.reason for end in ends if end.reason), "") or ended.message
             self.failures.append(f"round {number}: the victim was not measured: {why}")
             return
+        if load is not None and not load.wait_for_case(measured_s, _CASE_S):
+            self.failures.append(
+                f"round {number}: no case of bulk ended after the victim in"
+                f" {'its own' if phase == 'own' else 'the same'} class, so it may have been idle:"
+                f" {load.why}"
+            )
         carried = load.find_rates(began_s) if load is not None else []
         self.times.append(VictimTime(
             number, phase, measured.times.median_s, measured.times.p99_s, measured.samples,
@@ -267,25 +274,31 @@ class _Load:
 
     def __init__(self, running: Running) -> None:
         self._running = running
-        self._lock, self._came = Lock(), Event()
+        self._came = Condition()
         self._read: list[tuple[float, Record]] = []
-        self.trouble = ""
+        self._ended, self._trouble = False, ""
         self._thread = Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     @property
     def records(self) -> list[Record]:
-        with self._lock:
+        with self._came:
             return [record for _, record in self._read]
 
-    def wait_for_case(self, timeout_s: float) -> bool:
-        """Wait until a case of bulk has ended well; False if none did, or bulk has ended."""
-        self._came.wait(timeout_s)
-        return self._thread.is_alive() and bool(self.find_rates(0.0))
+    @property
+    def why(self) -> str:
+        """State why a case is missing, as far as it is known."""
+        return self._trouble or f"bulk {'ended' if self._ended else 'hangs'}, see its raw output"
+
+    def wait_for_case(self, since_s: float, timeout_s: float) -> bool:
+        """Wait for a case that ends well after a monotonic time; False if bulk has ended."""
+        with self._came:
+            self._came.wait_for(lambda: self._ended or self.find_rates(since_s), timeout_s)
+            return not self._ended and bool(self.find_rates(since_s))
 
     def find_rates(self, since_s: float) -> list[float]:
         """Return what each case of bulk carried, in bytes/s, that ended since a monotonic time."""
-        with self._lock:
+        with self._came:
             read = list(self._read)
         return [
             record.sample_payload_bytes / record.times.median_s
@@ -296,7 +309,7 @@ class _Load:
 
     def end(self) -> None:
         self._running.close()
-        self._thread.join(_FIRST_CASE_S)
+        self._thread.join(_CASE_S)
 
     def _follow(self) -> None:
         try:
@@ -304,14 +317,15 @@ class _Load:
                 record = parse_line(line)
                 if isinstance(record, NotUnderstood):
                     continue
-                with self._lock:
+                with self._came:
                     self._read.append((time.monotonic(), record))
-                if isinstance(record, Measurement):
-                    self._came.set()
+                    self._came.notify_all()
         except (CannotRun, OSError, StoreError) as error:
-            self.trouble = str(error)
+            self._trouble = str(error)
         finally:
-            self._came.set()
+            with self._came:
+                self._ended = True
+                self._came.notify_all()
 
 
 def store(directory: RunDirectory, measured: MeasuredClasses, page: bytes) -> None:
