@@ -26,12 +26,14 @@ std::int64_t operations_in(double length_s, double operation_s) {
 }  // namespace
 
 ConcurrentDirector::ConcurrentDirector(const Case& measured, const Precision& precision, int ranks,
-                             std::int64_t trips, std::int64_t longest_batch, bool crowded)
+                             std::int64_t trips, std::int64_t longest_batch, bool crowded,
+                             Deciding deciding)
     : measured_(measured), precision_(precision), ranks_(ranks),
       operation_per_ps_(static_cast<double>(trips) * 1e-12), longest_batch_(longest_batch),
       recorder_(static_cast<std::size_t>(std::max<std::int64_t>(most_samples_of_block, ranks))),
       interval_(precision.relative_half_width, precision.confidence),
-      gate_(measured, precision, measured.budget_s, crowded), iterations_(precision.iterations),
+      gate_(measured, precision, measured.budget_s, crowded, deciding),
+      iterations_(precision.iterations),
       together_(static_cast<std::size_t>(std::max<std::int64_t>(most_samples_of_block, ranks))),
       asks_(gate_.reads()) {}
 

@@ -223,6 +223,18 @@ int main() {
             check::expect(first.wall_s < 2.0);
         }
     });
+    check::test("short waits of sixteen ranks leave a ring alone, long ones of one do not", [] {
+        const Case measured = short_messages(Pattern::sendrecv, 0.3);
+        for (const std::int64_t last_ns : {40'000, 900'000}) {
+            World world(16);
+            world.cost_ns = [last_ns](int rank) -> std::int64_t {
+                planted = planted + Waits{1, rank == 15 ? last_ns : 40'000};
+                return 1'000'000;
+            };
+            const TogetherResult first = measure(world, measured, reading).front();
+            check::expect_equal(first.waiting, last_ns == 900'000);
+        }
+    });
     check::test("a slow network is not waited for, nor is one pair of four", [] {
         World slow(4);
         slow.cost_ns = [](int) { return 14'000'000; };

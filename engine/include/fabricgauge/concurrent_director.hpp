@@ -31,9 +31,10 @@ struct ConcurrentRound {
 class ConcurrentDirector {
 public:
     // Samples are shares of an operation: half of it where `trips` is 2. A longer batch than
-    // `longest_batch` is never asked for. `crowded`: see WaitGate.
+    // `longest_batch` is never asked for. `crowded` and `deciding`: see WaitGate.
     ConcurrentDirector(const Case& measured, const Precision& precision, int ranks,
-                       std::int64_t trips, std::int64_t longest_batch, bool crowded = false);
+                       std::int64_t trips, std::int64_t longest_batch, bool crowded = false,
+                       Deciding deciding = Deciding::half_of_groups);
 
     ConcurrentRound next() const;
     // `samples_ps`: the samples of the first rank in order of time, then those of the next.

@@ -140,7 +140,9 @@ private:
     void make_rounds(Group& group, Origin& origin, TogetherResult& result) {
         const std::int64_t began_ns = clock_.now_ns();
         ConcurrentDirector director(measured_, precision_, group.ranks(), Origin::trips,
-                               longest_concurrent_batch(measured_.pattern), communicator_.crowded);
+                               longest_concurrent_batch(measured_.pattern), communicator_.crowded,
+                               Origin::waits_for_all ? Deciding::any_group
+                                                     : Deciding::half_of_groups);
         ConcurrentRounds<Group, Clock, Origin> rounds(group, clock_, precision_, origin,
                                                  director.longest_round(),
                                                  communicator_.rank == 0 ? &director : nullptr);

@@ -82,7 +82,7 @@ private:
         return round;
     }
 
-    // A pair's samples wait for its own ranks, those of a ring for all ranks.
+    // Of each pair, or of each rank of a ring.
     void tell_waits() {
         const Waits waits = origin_.ask_waits(read_waits_);
         const std::int64_t own[] = {waits.turns, waits.waited_ns};
@@ -91,13 +91,7 @@ private:
         group_.gather(own, 2, all.data());
         if (director_ == nullptr) return;
         GroupWaits groups;
-        for (std::size_t i = 0; i < all.size(); i += 2) {
-            const Waits of_rank{all[i], all[i + 1]};
-            if (Origin::waits_for_all && !groups.empty())
-                groups.front() = groups.front() + of_rank;
-            else
-                groups.push_back(of_rank);
-        }
+        for (std::size_t i = 0; i < all.size(); i += 2) groups.push_back({all[i], all[i + 1]});
         director_->take_waits(groups);
     }
 

@@ -17,7 +17,7 @@
 namespace fabricgauge {
 
 // Of a pair, or of each concurrent pair, the sum over its two ranks: one waits after the other. Ranks
-// of a collective wait at the same time, so each is a group: their sum grows with their number, and
+// of a collective or a ring wait at the same time, so each is a group: their sum grows with their number, and
 // many short waits would look like a rank that has no processor.
 using GroupWaits = std::vector<Waits>;
 
