@@ -1,21 +1,32 @@
 #include "fabricgauge/waits.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fstream>
 
 namespace fabricgauge {
-
-namespace {
-
-// As of a processor's share of a rank's time in the rule host-limited.
-constexpr double longest_waiting_share = 0.25;
-
-}  // namespace
 
 Waits waits_of_this_thread() {
     std::int64_t running_ns = 0;
     Waits waits;
     std::ifstream("/proc/thread-self/schedstat") >> running_ns >> waits.waited_ns >> waits.turns;
     return waits;
+}
+
+std::int64_t waited_by_main_thread_ns() noexcept {
+    const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (file < 0) return -1;
+    char text[96];
+    const ssize_t length = read(file, text, sizeof text);
+    close(file);
+    // The second of three numbers.
+    ssize_t at = 0;
+    while (at < length && text[at] != ' ') ++at;
+    std::int64_t waited_ns = at + 1 < length ? 0 : -1;
+    for (++at; at < length && text[at] >= '0' && text[at] <= '9'; ++at)
+        waited_ns = 10 * waited_ns + (text[at] - '0');
+    return waited_ns;
 }
 
 bool waits_made_median(const Waits& waits, std::int64_t samples, double measured_s) noexcept {

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "fabricgauge/waits.hpp"
+
 namespace fabricgauge {
 
 namespace {
@@ -18,6 +20,9 @@ LastWords words;
 timer_t pending;
 std::atomic<bool> armed = false;
 std::atomic<int> patience = 0;
+// When it was armed: what the main thread had waited for a processor, and for how long it was armed.
+std::int64_t waited_before_ns = -1;
+double armed_s = 0.0;
 
 // A line that is being written when the time is over has this long to get to its end, if another is to
 // follow.
@@ -41,6 +46,12 @@ void say(const std::string& text) {
     if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
 }
 
+bool has_waited() {
+    if (words.if_waiting.message.empty() || waited_before_ns < 0) return false;
+    const std::int64_t waited_ns = waited_by_main_thread_ns() - waited_before_ns;
+    return static_cast<double>(waited_ns) * 1e-9 >= longest_waiting_share * armed_s;
+}
+
 void expire(int) {
     if (!armed) return;
     if (words.output != nullptr && words.output->is_writing() && patience-- > 0) {
@@ -48,10 +59,12 @@ void expire(int) {
         timer_settime(pending, 0, &soon, nullptr);
         return;
     }
+    const bool waited = has_waited();
+    const std::string& record = waited ? words.if_waiting.record : words.record;
     if (words.output != nullptr && !words.output->is_writing() &&
-        !words.output->write_now(words.record.data(), words.record.size()))
+        !words.output->write_now(record.data(), record.size()))
         say("fabricgauge-engine: the record of this could not be written\n");
-    say(words.message);
+    say(waited ? words.if_waiting.message : words.message);
     _exit(words.status);
 }
 
@@ -86,6 +99,8 @@ void Watchdog::prepare(LastWords said) { words = std::move(said); }
 
 void Watchdog::arm(double seconds) {
     patience = words.record.empty() ? 0 : most_patience;
+    waited_before_ns = words.if_waiting.message.empty() ? -1 : waited_by_main_thread_ns();
+    armed_s = seconds;
     armed = true;
     const itimerspec setting = once_after(seconds);
     timer_settime(timer_, 0, &setting, nullptr);

@@ -213,6 +213,33 @@ int main() {
             check::expect_equal(both.target.payload_bytes, wire.payload_bytes[1].load());
         }
     });
+    check::test("samples that become slow within a block end it, long before the grace", [] {
+        // Two time slices for each round trip of ranks that come to share a processor.
+        for (const std::int64_t from : {2000, 20'000, 30'001}) {
+            Wire wire;
+            wire.cost_ns = [from](std::int64_t number) {
+                return number < from ? 150 + number % 7 * 40 : 17'000'000;
+            };
+            const Both both = measure(wire, with(Pattern::latency, 8, 1, 0.3), usual);
+            check::expect(wire.messages > from);
+            check::expect(both.origin.wall_s < 4.0);
+            check::expect(both.origin.recorder.samples() > 0);
+        }
+    });
+    check::test("a block of several rounds has the time between them in no sample", [] {
+        // Two messages of each round that are no samples: the lead-in.
+        Wire wire;
+        std::int64_t told = 0, since = 0;
+        wire.cost_ns = [&](std::int64_t) -> std::int64_t {
+            if (std::exchange(told, wire.controls.load()) < wire.controls) since = 0;
+            return since++ < 2 ? 400'000 : 500;
+        };
+        const Both both = measure(wire, with(Pattern::latency, 8, 1, 1.0), usual);
+        check::expect_equal(both.origin.batch, 2);
+        check::expect_near(times_of(both.origin.recorder, 0.95).maximum_s, 500e-9, 5e-9);
+        check::expect_equal(both.origin.payload_bytes, wire.payload_bytes[0].load());
+        check::expect_equal(both.target.payload_bytes, wire.payload_bytes[1].load());
+    });
     check::test("so is a first sample that waited for all of the budget", [] {
         Wire wire;
         const Both both = measure_waiting(wire, 0.02, 0.05);

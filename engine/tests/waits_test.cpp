@@ -19,5 +19,12 @@ int main() {
         check::expect(waits.turns >= 0 && waits.waited_ns >= 0);
         check::expect_equal((waits - waits).turns, 0);
     });
+    check::test("a handler reads what the main thread waited as the thread itself does", [] {
+        const std::int64_t before_ns = waits_of_this_thread().waited_ns;
+        const std::int64_t waited_ns = waited_by_main_thread_ns();
+        if (waited_ns < 0) return;  // a kernel without schedstat
+        check::expect(waited_ns >= before_ns);
+        check::expect(waited_ns <= waits_of_this_thread().waited_ns);
+    });
     return check::outcome();
 }

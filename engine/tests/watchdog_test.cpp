@@ -1,5 +1,6 @@
 #include "fabricgauge/watchdog.hpp"
 
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,20 @@ int status_of(const std::function<void(Watchdog&)>& action) {
     int status = 0;
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void stay_on(int processor) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+// Runs for longer than the watchdog is armed.
+void spin(double seconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (std::chrono::steady_clock::now() < end) {
+    }
 }
 
 class File {
@@ -110,6 +125,29 @@ int main() {
         reader.join();
         check::expect_equal(WEXITSTATUS(status), 75);
         check::expect(read_back == line + "\nlast\n");
+    });
+    check::test("it tells a rank that has no processor from one that waits for the network", [] {
+        for (const bool beside_load : {true, false}) {
+            const File file;
+            status_of([&](Watchdog& watchdog) {
+                const int processor = sched_getcpu();
+                pid_t others[3] = {};
+                for (pid_t& other : others) {
+                    other = beside_load ? fork() : -1;
+                    if (other != 0) continue;
+                    stay_on(processor);
+                    spin(2.0);
+                    _exit(0);
+                }
+                static Output output(file.path);
+                watchdog.prepare({75, "", &output, "network\n", {"m", "host\n"}});
+                watchdog.arm(0.5);
+                if (!beside_load) return;  // and sleeps: it waits for no processor
+                stay_on(processor);
+                spin(2.0);
+            });
+            check::expect_equal(file.content(), std::string(beside_load ? "host\n" : "network\n"));
+        }
     });
     check::test("it makes no thread", [] {
         const Watchdog watchdog;

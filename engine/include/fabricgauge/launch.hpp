@@ -253,15 +253,27 @@ private:
         guarded_ = &measured;
         LastWords words{exit_timeout, "", output_, ""};
         if (is_first()) {
-            const std::string reason = timeout_reason(measured);
-            words.message = "fabricgauge-engine: " + measured.name + ": " + reason + '\n';
-            words.record = case_record(measured, {"timeout", reason},
-                                       unmeasured_members(settings_.precision.check_data), {}) + '\n';
+            const std::string limit = passed_limit(measured);
+            LastLines usual = lines_of_timeout(
+                measured,
+                limit + ": the network between them carries nothing any more, or one sample takes longer");
+            words.message = std::move(usual.message);
+            words.record = std::move(usual.record);
+            words.if_waiting = lines_of_timeout(
+                measured, limit + ": " + name_of_rank(0) +
+                              " waited for a processor in a quarter of that time or more, so the"
+                              " host may be the cause");
         }
         watchdog_.prepare(std::move(words));
     }
 
-    std::string timeout_reason(const Case& measured) const {
+    LastLines lines_of_timeout(const Case& measured, const std::string& reason) const {
+        return {"fabricgauge-engine: " + measured.name + ": " + reason + '\n',
+                case_record(measured, {"timeout", reason},
+                            unmeasured_members(settings_.precision.check_data), {}) + '\n'};
+    }
+
+    std::string passed_limit(const Case& measured) const {
         char limits[96];
         std::snprintf(limits, sizeof limits, "no end within the budget of %g s and %g s of grace",
                       measured.budget_s, settings_.grace_s);
@@ -269,8 +281,7 @@ private:
                                       ? " between " + name_of_rank(measured.origin) + " and " +
                                             name_of_rank(measured.target)
                                       : " among " + std::to_string(transport_.ranks()) + " ranks";
-        return limits + where +
-               ": the network between them carries nothing any more, or one sample takes longer";
+        return limits + where;
     }
 
     std::string name_of_rank(int rank) const {

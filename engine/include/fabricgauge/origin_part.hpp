@@ -38,6 +38,9 @@ constexpr double shortest_first_sample_s = 1e-2;
 // If frames are lost, one message in some tens waits 0.2 s: the first block then shows this to the
 // budget.
 constexpr std::int64_t longest_first_block = 16;
+// Only between rounds can a block end early. Ranks that come to share a processor may need two of its
+// time slices for each operation, some 30 ms: a round then still ends well within the grace.
+constexpr std::int64_t longest_round_operations = 64;
 // Samples of a block were disturbed if their mean is so many times that of the quickest ones.
 constexpr double disturbed_factor = 32.0;
 
@@ -109,11 +112,10 @@ private:
                 std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
                          std::min({block, before == 0 ? longest_first_block : block,
                                    samples_within(measured_.budget_s / 16.0, sample_s)}));
-            const std::int64_t samples = std::max<std::int64_t>(
+            const std::int64_t planned = std::max<std::int64_t>(
                 1, iterations_.clip(length * kept_channels(), before) / kept_channels());
-            const double round_s =
-                round(result, samples, result.batch,
-                      sample_s < longest_lead_in_s, precision_.check_data);
+            const auto [samples, round_s] =
+                make_block(result, planned, sample_s < longest_lead_in_s);
             keep(result, samples, result.batch, kept_channels());
             measured_s += round_s;
             sample_s = round_s / static_cast<double>(samples);
@@ -189,44 +191,69 @@ private:
         return precision_.read_waits() + waits_of_target(running_.transport, running_.peer);
     }
 
-    // Leaves the readings in stamps_; returns the time of all samples together.
+    struct Made {
+        std::int64_t samples;
+        double together_s;
+    };
+
+    // As many samples as planned, or fewer if they take far longer than planned.
+    Made make_block(OriginResult& result, std::int64_t planned, bool lead_in) {
+        const std::int64_t longest =
+            Running::threaded ? planned
+                              : std::max<std::int64_t>(1, longest_round_operations / result.batch);
+        Made made{0, 0.0};
+        do {
+            const std::int64_t samples = std::min(planned - made.samples, longest);
+            made.together_s += round(result, samples, result.batch, lead_in,
+                                     precision_.check_data, made.samples);
+            made.samples += samples;
+        } while (made.samples < planned && made.together_s < measured_.budget_s / 16.0);
+        return made;
+    }
+
+    // Leaves the readings in stamps_, behind those of `first` samples of the same block; returns
+    // the time of its own samples together.
     double round(OriginResult& result, std::int64_t samples, std::int64_t batch, bool lead_in,
-                 bool check) {
+                 bool check, std::int64_t first = 0) {
         const Round message{samples, batch, lead_in && !check ? 1 : 0, check ? 1 : 0};
         running_.transport.send_control(&message, sizeof message, running_.peer);
         await_signal(running_.transport, running_.peer);
         if (message.lead_in != 0) running_.origin();
         if (check)
-            checked_block(result, samples);
+            checked_block(result, samples, first);
         else
-            timed_block(samples, batch);
+            timed_block(samples, batch, first);
         const std::int64_t operations = samples * batch + message.lead_in;
         if constexpr (Running::origin_sends)
             result.payload_bytes += operations * payload_of_operation_bytes(measured_);
         result.payload_bytes += static_cast<std::int64_t>(sizeof message);
         std::int64_t total_ns = 0;
-        for (std::int64_t i = 0; i < samples; ++i) total_ns += duration_ns(i);
+        for (std::int64_t i = first; i < first + samples; ++i) total_ns += duration_ns(i);
         return static_cast<double>(total_ns) * 1e-9;
     }
 
-    void timed_block(std::int64_t samples, std::int64_t batch) {
+    void timed_block(std::int64_t samples, std::int64_t batch, std::int64_t first) {
         const Running running = running_;  // in registers, not in memory that a call might change
-        std::int64_t* const stamps = stamps_.data();
+        std::int64_t* const stamps = stamps_.data() + first;
         if constexpr (Running::threaded) {
             running.time(clock_, stamps, stride, samples, batch);
         } else {
+            const std::int64_t before_ns = stamps[0];
             stamps[0] = clock_.now_ns();
             for (std::int64_t i = 1; i <= samples; ++i) {
                 for (std::int64_t repeat = 0; repeat < batch; ++repeat) running.origin();
                 stamps[i] = clock_.now_ns();
             }
+            // The time between two rounds is no sample's.
+            if (first > 0)
+                for (std::int64_t i = samples; i >= 0; --i) stamps[i] -= stamps[0] - before_ns;
         }
     }
 
     // Samples stand apart here, so each duration is put where timed_block's differences would be.
-    void checked_block(OriginResult& result, std::int64_t samples) {
-        stamps_[0] = 0;
-        for (std::int64_t i = 0; i < samples; ++i, ++checked_) {
+    void checked_block(OriginResult& result, std::int64_t samples, std::int64_t first) {
+        if (first == 0) stamps_[0] = 0;
+        for (std::int64_t i = first; i < first + samples; ++i, ++checked_) {
             messages_.fill(Author::origin, checked_);
             running_.expose();
             await_signal(running_.transport, running_.peer);

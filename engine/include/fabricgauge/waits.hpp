@@ -21,6 +21,13 @@ struct Waits {
 
 using ReadWaits = Waits (*)();
 
+// Time that the main thread was ready to run but had no processor; -1 where the kernel does not count
+// it. For a signal handler, too.
+std::int64_t waited_by_main_thread_ns() noexcept;
+
+// Of a rank's time: if it waited longer, waits made its samples. As in the rule host-limited.
+constexpr double longest_waiting_share = 0.25;
+
 inline Waits no_waits() { return {}; }
 // From the kernel's schedstat; zeros where it does not count.
 Waits waits_of_this_thread();

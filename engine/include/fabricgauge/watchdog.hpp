@@ -10,12 +10,21 @@
 
 namespace fabricgauge {
 
+// A message, and the record for the output, each maybe empty.
+struct LastLines {
+    std::string message;
+    std::string record;
+};
+
 // The last message of the process, and its exit status. `output` is null without a record.
 struct LastWords {
     int status;
     std::string message;
     const Output* output = nullptr;
     std::string record;
+    // Take the place of both if the main thread waited for a processor for longest_waiting_share of
+    // the time since the watchdog was armed, and have a message then.
+    LastLines if_waiting = {};
 };
 
 // There is one at a time in a process.
