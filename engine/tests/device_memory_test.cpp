@@ -159,7 +159,7 @@ int main() {
     check::test("copies are timed once for each size", [] {
         Inverted device;
         const std::vector<CopyTimes> found = copy_times(device, {5000, 8, 0, 8});
-        check::expect_equal(found.size(), 2);
+        check::expect_equal(found.size(), 2U);
         check::expect_equal(found[0].bytes, 8);
         check::expect(found[1].to_device_s > 0 && found[1].to_host_s > 0);
         check::expect_equal(copies_text({{8, 0.5, 0.25}}),
