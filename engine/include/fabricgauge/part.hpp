@@ -190,8 +190,10 @@ private:
     template <typename Around>
     void take_in_communicator(const Case& measured, RankReport& report, Around&& around) {
         const int members = members_of(measured, transport_.ranks());
-        const bool crowded =
-            transport_.rank() == 0 && outnumber_processors(processors_, members);
+        // The launch, not the members: where its other cases have more ranks than processors, longer
+        // cases of few ranks would cost a check a fifth more time, and leave it undecided all the same.
+        const bool crowded = transport_.rank() == 0 &&
+                             outnumber_processors(processors_, transport_.ranks());
         const Communicator communicator{transport_.rank(), members, nodes_, crowded};
         if (on_device(measured)) tell_memory(measured, report);
         transport_.open_communicator(communicator.members);
