@@ -37,13 +37,14 @@ def on(
 def test_each_node_has_a_kernel_a_name_and_a_device_of_its_own(roce_lab: LabState) -> None:
     boots = set()
     for node in ("c1", "c2"):
-        shown = on(
+        done = on(
             roce_lab, node, "sh", "-c",
             "uname -n; cat /proc/sys/kernel/random/boot_id; ls /sys/class/net; "
             "ls /sys/class/infiniband; grep -m1 'model name' /proc/cpuinfo; "
             "grep -wo cx16 /proc/cpuinfo",
-        ).stdout.split("\n")  # fmt: skip
-        assert shown[0] == node
+        )  # fmt: skip
+        shown = done.stdout.split("\n")
+        assert shown[0] == node, done.stderr
         boots.add(shown[1])
         assert "eth1" not in shown, "the way in is no network of the lab"
         assert {"eth0", "lo", "rxe0"} <= set(shown)

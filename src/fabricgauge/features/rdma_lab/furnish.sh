@@ -40,7 +40,9 @@ while read -r interface address mtu type device; do
     case $address in
     *:*)
         options=nodad
-        echo 0 >"/proc/sys/net/ipv6/conf/$interface/disable_ipv6"
+        for name in lo "$interface"; do # without lo a node cannot reach its own address
+            echo 0 >"/proc/sys/net/ipv6/conf/$name/disable_ipv6"
+        done
         ;;
     esac
     ip link set "$interface" mtu "$mtu" up || fail "$interface cannot be brought up"
