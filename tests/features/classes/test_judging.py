@@ -193,3 +193,19 @@ def test_every_format_shows_the_figures_of_each_class(own_s: float | None) -> No
     document = json.loads(texts["json"])
     assert document["overall"] == judge(measured)[0].value
     require_fit("classes-report", document)
+
+
+def test_an_idle_victim_that_waits_for_a_processor_hides_what_bulk_adds() -> None:
+    idle = (
+        msgspec.structs.replace(time, waiting=time.phase == "idle") for time in make_times(SHARED_S)
+    )
+    outcome, reason = judge(make_measured(tuple(idle)))
+    assert outcome is Outcome.WARN, reason  # bulk held it up far beyond its idle time
+    slow = make_times(6e-3, shared_s=6e-3, idle_s=4.1e-2)
+    waiting = (msgspec.structs.replace(time, waiting=time.phase == "idle") for time in slow)
+    outcome, reason = judge(make_measured(tuple(waiting)))
+    assert outcome is Outcome.INCONCLUSIVE
+    assert "waited for a processor without bulk" in reason
+    shared = make_times(None, shared_s=6e-3, idle_s=4.1e-2)
+    waiting = (msgspec.structs.replace(time, waiting=time.phase == "idle") for time in shared)
+    assert judge(make_measured(tuple(waiting)))[0] is Outcome.INCONCLUSIVE

@@ -136,6 +136,8 @@ def _judge_shared(measured: MeasuredClasses) -> tuple[Outcome, str]:
     grown = shared_s / idle_s
     figures = f"{_describe_size(measured)} took {duration(idle_s)} idle, {duration(shared_s)} under"
     figures += f" bulk in the same {measured.bulk}: {times(grown)} times"
+    if grown < GROWN and _waits(measured.select("idle")):
+        return Outcome.INCONCLUSIVE, _describe_idle_waits(idle_s)
     if grown < GROWN:
         return Outcome.PASS, figures
     if _waits(measured.select("shared")):
@@ -145,6 +147,8 @@ def _judge_shared(measured: MeasuredClasses) -> tuple[Outcome, str]:
 
 def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
     idle_s, own_s, shared_s = (measured.median_of(phase) for phase in PHASES)
+    if shared_s < HELD_UP * idle_s and _waits(measured.select("idle")):
+        return Outcome.INCONCLUSIVE, _describe_idle_waits(idle_s)
     if shared_s < HELD_UP * idle_s:
         return Outcome.INCONCLUSIVE, (
             f"bulk held up a victim of its own {measured.bulk} {times(shared_s / idle_s)} times"
@@ -187,6 +191,13 @@ def _pair_rounds(measured: MeasuredClasses) -> list[tuple[float, float]]:
 def _waits(victim_times: Sequence[VictimTime]) -> bool:
     """Check if waits for a processor determine most of the times."""
     return sum(time.waiting for time in victim_times) * 2 > len(victim_times)
+
+
+def _describe_idle_waits(idle_s: float) -> str:
+    return (
+        f"the victim's processes waited for a processor without bulk ({duration(idle_s)}): what"
+        " bulk adds is unknown"
+    )
 
 
 def _describe_size(measured: MeasuredClasses) -> str:
