@@ -164,6 +164,42 @@ def test_the_outcome_follows_from_what_was_seen(soaked: Soaked, outcome: Outcome
     assert judge(soaked)[0] is outcome
 
 
+@pytest.mark.parametrize(("seconds", "a_second", "every_s", "resent", "outcome"), [
+    (100, 5, 1, 0, Outcome.WARN), (100, 1, 8, 0, Outcome.WARN), (100, 1, 11, 0, Outcome.PASS),
+    (60, 1, 8, 0, Outcome.PASS), (1800, 1, 250, 0, Outcome.PASS),
+    (100, 1, 30, 1, Outcome.WARN), (100, 1, 60, 1, Outcome.PASS), (1800, 1, 900, 1, Outcome.PASS),
+    (1800, 1, 90, 1, Outcome.WARN),
+])  # fmt: skip
+def test_single_late_messages_warn_if_they_come_again_and_again(
+    seconds: int, a_second: int, every_s: int, resent: int, outcome: Outcome
+) -> None:
+    """Each is 45 ms late without a pause; a quiet lab had 7 in 30 minutes, 2 of them sent again."""
+    watch = SoakWatch(("c1", "c2"), 0.02, 1.0)
+    for second in range(seconds):
+        count = a_second if second % every_s == every_s - 1 else 0
+        slow = [(START_S + second + 0.1 + 0.19 * n, 46e-3, 0.0, 0.0) for n in range(count)]
+        again = resent if count else 0
+        for rank in range(2):
+            record = make_record(second, slow if rank == 0 else (), rank=rank,
+                                 retransmitted_segments=again)  # fmt: skip
+            watch.add(record, record.at_s)
+    watch.close()
+    late, other = watch.directions
+    ways = tuple(
+        msgspec.structs.replace(sound, dips=way.dips, unexplained=way.unexplained,
+                                unexplained_s=way.unexplained_s, resent=way.resent)
+        for sound, way in zip(make_soaked().directions, (late, other), strict=True)
+    )  # fmt: skip
+    found, reason = judge(make_soaked(directions=ways, soaked_s=float(seconds)))
+    assert (found, late.dips) == (outcome, [])
+    assert late.unexplained == seconds // every_s * a_second
+    assert other.unexplained == 0
+    if outcome is Outcome.WARN:
+        assert reason.startswith("c1 → c2")
+        assert f"{late.unexplained:,} messages" in reason
+        assert "44.9 ms" in reason
+
+
 @pytest.mark.parametrize(("slow_from", "outcome"), [(30, Outcome.FAIL), (60, Outcome.PASS)])
 def test_a_slowdown_to_the_end_fails(slow_from: int, outcome: Outcome) -> None:
     """The engine keeps the usual time of before, so that all is one dip, open at the end."""

@@ -22,17 +22,21 @@ _MOST_CURVES = 4
 
 HOW = (
     "Each rank sends a message to the next rank at a steady pace, which acknowledges it, and 8"
-    " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more, a"
-    " round trip of 8 bytes if it takes 5 times as long and 1 ms more. A host explains a slow"
-    " message if a process did not run for 80 % of its delay. Slow messages in a row are a dip of"
-    " the network if those that hosts do not explain lost 5 ms together, two of them 12.5 ms, one"
-    " alone 50 ms; or if five in less than a second all took 2.5 times as long. Else they are the"
-    " host's, or short delays. Answers leave by the same cable as messages: round trips that are"
-    " slow meanwhile belong to the dip. INVALID: the interfaces counted less than half of the"
-    " messages' bytes. FAIL: something stood still, one direction had three dips, a dip of 5 s or"
-    " slow messages for a tenth of the time, or messages took twice as long as the network needs."
-    " WARN: fewer dips, three quarters of the network's rate, or a host that paused for 5 s. If"
-    " hosts paused for a tenth of the time, only dips count that are far from their pauses."
+    " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more,"
+    " a round trip of 8 bytes if it takes 5 times as long and 1 ms more. A host explains a slow"
+    " message if a process did not run for 80 % of its delay. Slow messages in a row are a dip"
+    " of the network if those that hosts do not explain lost 5 ms together, two of them 12.5 ms,"
+    " one alone 50 ms, or 5 ms if a port counted an error; or if five in less than a second all"
+    " took 1.45 times as long as a slow one, and hosts do not explain three. Else they are the"
+    " host's, or short delays; a delay of 5 ms beyond all pauses is unexplained. Answers leave"
+    " by the same cable as messages: round trips that are slow meanwhile belong to the dip."
+    " INVALID: the interfaces counted less than half of the messages' bytes. FAIL: something"
+    " stood still, one direction had three dips, a dip of 5 s or slow messages for a tenth of"
+    " the time, or messages took twice as long as the network needs. WARN: fewer dips, ten"
+    " unexplained delays of one direction and one in 10 s, three and one in 100 s if TCP sent"
+    " segments again at the time, three quarters of the network's rate, or a host that paused"
+    " for 5 s. If hosts paused for a tenth of the time, only dips count that are far from their"
+    " pauses."
 )
 
 
@@ -76,7 +80,7 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
     )  # fmt: skip
     rows = tuple(map(_row, drop_echoes(soaked.directions)))
     columns = doc.heads("direction", ">messages", ">median", ">worst", ">round trip", ">worst",
-                        ">dips", ">of the host", ">short delays",
+                        ">dips", ">of the host", ">short delays", ">unexplained",
                         ">host paused")  # fmt: skip
     table = doc.Table(columns, rows, limit=_WAY_LIMIT)
     yield doc.Section("directions", "Directions", (table, *_plots(soaked)))
@@ -130,6 +134,7 @@ def _row(way: Direction) -> tuple[str, ...]:
             "–",
             "–",
             "–",
+            "–",
         )
     points = way.curve
     medians = sorted(point.median_s for point in points)
@@ -138,7 +143,8 @@ def _row(way: Direction) -> tuple[str, ...]:
         direction(way.origin, way.target), f"{way.messages:,}",
         duration(medians[len(medians) // 2]), duration(max(p.worst_s for p in points)),
         duration(pings[len(pings) // 2]), duration(max(p.ping_worst_s for p in points)),
-        f"{dips:,}", f"{way.host_dips:,}", f"{way.short_delays:,}", duration(way.stopped_s),
+        f"{dips:,}", f"{way.host_dips:,}", f"{way.short_delays:,}", f"{way.unexplained:,}",
+        duration(way.stopped_s),
     )  # fmt: skip
 
 

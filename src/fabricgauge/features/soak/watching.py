@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.features.soak.records import SlowMessage, SoakRecord
-from fabricgauge.model.words.port_counters import find_octets
+from fabricgauge.model.words.port_counters import QUIET_PER_S, find_octets, kind_of
 from fabricgauge.nodes.discover.ranks import NO_ANSWER
 
 #: Slow messages with fewer usual periods between them belong to one dip.
@@ -28,10 +28,14 @@ EXPLAINED_SHARE = 0.8
 #: more, and of one. Hosts delayed single messages by up to 24 ms without a pause in 45 minutes of a
 #: quiet lab, two in a row by 5 ms together. TCP waits 200 ms before it sends a lost segment again.
 LEAST_DELAY_S, LONE_DELAY_S = 5e-3, 50e-3
-#: So many messages in a row that all took so many times as long are the network's, whatever pauses
-#: there were: a pause spares the next message. In those 45 minutes the fastest of five took 1.9.
-#: A host that is busy for longer than so many seconds may delay messages as evenly.
-STEADY_MESSAGES, STEADY_FACTOR, STEADY_S = 5, 2.5, 1.0
+#: The engine calls a message slow that takes so many times its usual time and so much more.
+SLOW_FACTOR, SLOW_S = 1.3, 0.5e-3
+#: So many messages in a row that all took so many times as long as a slow one are the network's if
+#: pauses do not explain so many of them: a pause spares the next message. In those 45 minutes the
+#: fastest of five took 1.1. A host that is busy for more seconds may delay messages as evenly.
+STEADY_MESSAGES, STEADY_FACTOR, STEADY_UNEXPLAINED, STEADY_S = 5, 1.45, 3, 1.0
+#: A receiver that paused for so many delays of a message did so mostly before it.
+EARLIER_FACTOR = 2.0
 #: A dip of the network that has lasted for so long is reported while it lasts, as a message is.
 LASTING_S = WAITING_S
 #: A record with so much stopped time shows a pause that may explain a wait: it is far above what
@@ -87,7 +91,9 @@ class Direction(msgspec.Struct):
     """Hold the messages and dips of a direction, within ``MOST_DIPS`` and ``MOST_POINTS``.
 
     ``dips`` are the network's, and ``more_dips`` how many more it had. ``host_pauses`` are the dips
-    that hosts explain, of which there were ``host_dips``.
+    that hosts explain, of which there were ``host_dips``. ``unexplained`` are the other messages
+    that were late by ``LEAST_DELAY_S`` and more beyond all pauses, by ``unexplained_s`` at most;
+    ``resent`` are those of them in an interval in which TCP sent segments again.
     """
 
     origin: str
@@ -101,6 +107,9 @@ class Direction(msgspec.Struct):
     stopped_s: float = 0.0
     curve: list[CurvePoint] = []
     host_pauses: list[Dip] = []
+    unexplained: int = 0
+    unexplained_s: float = 0.0
+    resent: int = 0
 
     def add_point(self, point: CurvePoint) -> None:
         self.curve.append(point)
@@ -168,6 +177,9 @@ class _OpenDip(msgspec.Struct):
     network_messages: int = 0
     network_delay_s: float = 0.0
     least_s: float = math.inf
+    spared_messages: int = 0
+    unexplained: int = 0
+    unexplained_s: float = 0.0
 
 
 class SoakWatch:
@@ -247,6 +259,12 @@ class SoakWatch:
             if stopped_s < EXPLAINED_SHARE * delay_s:
                 dip.network_messages += 1
                 dip.network_delay_s += delay_s
+            is_earlier = peer_stopped_s > EARLIER_FACTOR * delay_s
+            if (own_stopped_s if is_earlier else stopped_s) < EXPLAINED_SHARE * delay_s:
+                dip.spared_messages += 1
+            if delay_s - stopped_s >= LEAST_DELAY_S:
+                dip.unexplained += 1
+                dip.unexplained_s = max(dip.unexplained_s, delay_s)
             self._note_counters(dip, record)
         dip = self._open.get(key)
         if dip is not None and record.at_s > dip.end_s + joined_s:
@@ -262,6 +280,11 @@ class SoakWatch:
         """Return an open dip as it ended; None for a short delay, which is counted."""
         dip, direction = self._open.pop(key), self.directions[key[0]]
         is_host = _find_source(dip, self._period_s) == "host"
+        if is_host and dip.unexplained:
+            direction.unexplained += dip.unexplained
+            direction.unexplained_s = max(direction.unexplained_s, dip.unexplained_s)
+            if any(RESENT in rises for rises in dip.counters.values()):
+                direction.resent += dip.unexplained
         if is_host and dip.delay_s - dip.network_delay_s < LEAST_DELAY_S:
             direction.short_delays += 1
             return None
@@ -389,10 +412,26 @@ def _find_source(dip: _OpenDip, period_s: float) -> Source:
     count = dip.network_messages
     if count and dip.network_delay_s >= max(LEAST_DELAY_S, LONE_DELAY_S / count**2):
         return "network"
+    if dip.unexplained and _has_losses(dip.counters):
+        return "network"
     length_s = dip.end_s - dip.at_s
     in_a_row = dip.messages >= STEADY_MESSAGES and length_s <= dip.messages * period_s
-    is_slow = dip.kind == "rate" and dip.least_s >= STEADY_FACTOR * dip.usual_s > 0
+    least_s = STEADY_FACTOR * (SLOW_FACTOR * dip.usual_s + SLOW_S)
+    is_slow = dip.kind == "rate" and dip.usual_s > 0 and dip.least_s >= least_s
+    is_slow = is_slow and dip.spared_messages >= STEADY_UNEXPLAINED
     return "network" if in_a_row and is_slow and length_s <= STEADY_S else "host"
+
+
+def _has_losses(counters: dict[str, dict[str, int]]) -> bool:
+    """Check that an interface or port counted an error, which a quiet one never does.
+
+    Busy hosts drop frames, and TCP sends segments again that a host acknowledges late.
+    """
+    return any(
+        count > 0 and QUIET_PER_S.get(kind_of(name.rpartition(" ")[2])) == 0
+        for rises in counters.values()
+        for name, count in rises.items()
+    )
 
 
 def _within_another(dip: Dip, others: Sequence[Dip]) -> bool:
@@ -404,6 +443,8 @@ def _within_another(dip: Dip, others: Sequence[Dip]) -> bool:
     )  # fmt: skip
 
 
+#: The name of an increase: a loss, or an acknowledgement of a host that came late.
+RESENT = "TCP segments sent again"
 #: Increases that every message causes.
 _TRAFFIC = frozenset({"rx_bytes", "tx_bytes"})
 
@@ -438,5 +479,5 @@ def sum_rises(record: SoakRecord) -> dict[str, int]:
         if count and name not in _TRAFFIC
     }
     if record.retransmitted_segments:
-        rises["TCP segments sent again"] = record.retransmitted_segments
+        rises[RESENT] = record.retransmitted_segments
     return rises
