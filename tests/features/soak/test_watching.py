@@ -361,7 +361,7 @@ def test_a_late_message_with_an_error_of_a_port_is_a_dip(
     late_s: float, rises: dict[str, int], is_dip: bool, rank: int
 ) -> None:
     """The port is that of the sender or the receiver."""
-    counted = {rank: {"port_rises": {"mlx5_0:1": rises}}}
+    counted: dict[int, Any] = {rank: {"port_rises": {"mlx5_0:1": rises}}}
     watch = SoakWatch(("c1", "c2"), PERIOD_S, 1.0)
     watch.add(make_record(1, rank=1, **counted.get(1, {})), START_S + 2)
     slow = slow_messages(1.4, 1, time_s=USUAL_S + late_s)
