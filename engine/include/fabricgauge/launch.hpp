@@ -87,7 +87,8 @@ public:
     }
 
 private:
-    // Other ranks give rank 0, which has the record to write, time to notice first.
+    // The other ranks wait longer than rank 0, which has the record to write: MPI's launchers join the
+    // exit statuses of all ranks, so a rank that ends beside rank 0 would change the reason.
     static constexpr double grace_of_others_s = 2.0;
     static constexpr char losing = '!', not_losing = '.';
 
@@ -245,7 +246,8 @@ private:
         // Both directions of a round robin's pair have the budget.
         const double parts = family_of(measured.pattern) == Family::round_robin ? 2.0 : 1.0;
         const double limit_s = parts * measured.budget_s + settings_.grace_s;
-        watchdog_.arm(is_first() ? limit_s : limit_s + grace_of_others_s);
+        // Rank 0 may reach a disk that hangs only at its own limit.
+        watchdog_.arm(is_first() ? limit_s : limit_s + settings_.grace_s + grace_of_others_s);
     }
 
     // The main thread may hang in the message layer, so this prepares the whole last record.
