@@ -86,7 +86,17 @@ def test_every_part_is_told_apart(part: str, names: tuple[str, ...], said: str) 
 
 
 @pytest.mark.parametrize(
-    ("effect", "said"), [(-0.75, "−75.0 %"), (0.05, "+5.0 %"), (1e-4, "+0.01 %"), (0.0, "0 %")]
+    ("effect", "said"),
+    [
+        (-0.75, "−75.0 %"),
+        (0.05, "+5.0 %"),
+        (1e-4, "+0.01 %"),
+        (0.0, "0 %"),
+        (1.0, "+100.0 %"),
+        (1 - 1e-9, "+100.0 %"),
+        (1 + 1e-9, "+100.0 %"),
+        (-0.9999, "−99.99 %"),
+    ],
 )
 def test_a_change_has_its_sign(effect: float, said: str) -> None:
     assert signed(effect) == said

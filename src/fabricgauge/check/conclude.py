@@ -114,7 +114,9 @@ def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
 
     published = reference(name)
     if not published.curves:
-        raise UsageError(f"{name} is a table without curves; fabricgauge compare needs curves")
+        raise UsageError(
+            f"{name} is a table without curves; show it with: fabricgauge references {name}"
+        )
     origin = {"from": published.provenance, "caveat": published.caveat}
     return tuple(
         msgspec.structs.replace(curve, source=published.name, settings={**curve.settings, **origin})

@@ -169,7 +169,10 @@ def _find_sources(
             continue
         published = _find_reference(log)
         if not published.curves:
-            raise UsageError(f"{log} is a table without curves: it holds nothing to judge")
+            raise UsageError(
+                f"{log} is a table without curves: it holds nothing to judge; show it with:"
+                f" fabricgauge references {published.name}"
+            )
         published_network = stated_network(published.network) if published.network else None
         sources.append(Source(published.name, published.curves, network or published_network))
     return tuple(sources)

@@ -7,7 +7,7 @@ import pytest
 from fabricgauge.compare.sides import find_side
 from fabricgauge.features.application.other_profilers import mpip_profile
 from fabricgauge.features.application.prediction import predict
-from fabricgauge.features.application.prediction_content import document
+from fabricgauge.features.application.prediction_content import document, headline
 from fabricgauge.features.application.profile import find_profile, is_profile
 from fabricgauge.features.application.published_sites import reference_profile
 from fabricgauge.logs.references.interface import reference
@@ -64,6 +64,10 @@ def test_the_talk_s_mix_gains_what_its_two_rates_give(tmp_path: Path) -> None:
     gains = {row.site: round(100 * row.gain) for row in prediction.rows}
     assert [gains[site] for site in ("173", "249", "143", "44", "287")] == [147, 105, 12, -1, 127]
     assert 1 / prediction.least_ratio.value == pytest.approx(2.04, abs=0.01)
+    assert prediction.winner == "b"  # at the sites with a curve: 92.3 % of the calls
+    stated = headline(prediction)
+    for text in ("2.041 times", "+146.6 % at site 173", "−0.6 % at site 44", "11 sites, 92.3 %"):
+        assert text in stated
     (total,) = next(s for s in document(prediction, Setting()).sections if s.ident == "sum").blocks
     assert isinstance(total, doc.Table)
     assert total.rows[-1][0] == "A ÷ B"

@@ -78,6 +78,16 @@ def test_no_stack_wins_by_figures_that_are_invalid() -> None:
     assert headline(found) == "app: no prediction: B is INVALID"
 
 
+def test_a_winner_at_call_sites_needs_no_curve_of_the_others() -> None:
+    """Without sites the calls that have no curve could turn the difference: no winner."""
+    send, reduce = mix("Send", 1024, 1000), mix("Reduce", 1 << 30, 1000)
+    assert predict(profile(send, reduce), "slow", SLOW, "fast", FAST).winner == "undecided"
+    sited = (msgspec.structs.replace(call, site=call.call) for call in (send, reduce))
+    found = predict(profile(*sited), "slow", SLOW, "fast", FAST)
+    assert (found.winner, found.covered) == ("b", 0.5)
+    assert "+100.0 % at site Send" in headline(found)
+
+
 def test_a_stack_against_itself_is_not_decided() -> None:
     assert predict(profile(mix("Send", 1024, 10)), "a", SLOW, "b", SLOW).winner == "undecided"
 

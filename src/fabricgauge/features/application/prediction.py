@@ -169,6 +169,7 @@ def predict(
                 _as_bounds(on_b),
                 bounds[0][1],
                 call.site,
+                call.bytes,
             )
         )
     calls = sum(call.calls for call in between)
@@ -256,7 +257,8 @@ def _winner(prediction: Prediction) -> Winner:
         return "undecided"
     ratios, a, b = (prediction.least_ratio, prediction.most_ratio), prediction.a, prediction.b
     apart_s = min(abs(b.least.value - a.least.value), abs(b.most.value - a.most.value))
-    if prediction.covered < ENOUGH or prediction.unexplained_s >= apart_s:
+    covers_too_few = prediction.covered < ENOUGH and not prediction.by_site
+    if covers_too_few or prediction.unexplained_s >= apart_s:
         return "undecided"
     if all(ratio.low > WORTH for ratio in ratios):
         return "a"

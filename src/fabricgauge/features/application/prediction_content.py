@@ -23,6 +23,9 @@ HOW = (
 #: An upper bound with a wider interval than this factor consists of delays.
 DELAYED = 2.0
 
+#: Call sites whose gain the headline states: those that moved the most bytes.
+MOST_GAINS = 5
+
 COLUMNS = (
     "call", "least_bytes", "calls", "a_least_s", "a_most_s", "b_least_s", "b_most_s", "how", "site",
     "gain",
@@ -30,7 +33,7 @@ COLUMNS = (
 
 
 def data(prediction: Prediction, _setting: Setting) -> dict[str, object]:
-    return versioned("prediction", "1.1", headline=headline(prediction), prediction=prediction)
+    return versioned("prediction", "1.2", headline=headline(prediction), prediction=prediction)
 
 
 def records(prediction: Prediction, _setting: Setting) -> Records:
@@ -48,6 +51,8 @@ def headline(prediction: Prediction) -> str:
     spans += f" {_times(prediction.most_ratio)} at the most"
     if prediction.winner != "undecided":
         name = prediction.a_name if prediction.winner == "a" else prediction.b_name
+        if prediction.by_site:
+            return _site_headline(prediction, name)
         return f"{prediction.program} communicates faster on {name}: B takes {spans} of A's time"
     if prediction.invalid:
         return f"{prediction.program}: no prediction: {prediction.invalid[0]}"
@@ -56,6 +61,19 @@ def headline(prediction: Prediction) -> str:
     if prediction.covered < 1.0:
         spans += f"; the curves cover {percent(prediction.covered)} of the calls between nodes"
     return f"undecided whether A or B is faster for {prediction.program}: B takes {spans}"
+
+
+def _site_headline(prediction: Prediction, winner_name: str) -> str:
+    """Return the answer for the sites with curves: their ratio, and B's gain at the largest."""
+    largest = sorted(prediction.rows, key=lambda row: -row.bytes)[:MOST_GAINS]
+    gains = ", ".join(f"{signed(row.gain)} at site {row.site}" for row in largest)
+    ratios = [ratio(1 / s.value) for s in (prediction.least_ratio, prediction.most_ratio)]
+    return (
+        f"{prediction.program} sends faster on {winner_name}: A takes"
+        f" {' to '.join(dict.fromkeys(ratios))} times as long as B; B gains {gains};"
+        f" the curves cover {counted(len(prediction.rows), 'site')},"
+        f" {percent(prediction.covered)} of the calls"
+    )
 
 
 def _times(span: Span) -> str:

@@ -26,7 +26,7 @@ class PredictedMix(msgspec.Struct, frozen=True):
     """One kind of call at one class of sizes: time on A and on B, summed over all ranks.
 
     ``how`` names the curve behind the figures. ``site`` is the profiler's number of the call's
-    place in the program, empty without one.
+    place in the program, empty without one. ``bytes`` is what its calls moved.
     """
 
     call: str
@@ -36,6 +36,7 @@ class PredictedMix(msgspec.Struct, frozen=True):
     b: Bounds
     how: str
     site: str = ""
+    bytes: int = 0
 
     @property
     def gain(self) -> float:
@@ -49,8 +50,9 @@ class Prediction(msgspec.Struct, frozen=True):
     ``least_ratio`` and ``most_ratio`` are B's time over A's. ``covered`` is the share of calls
     between nodes that have a curve; ``left_out`` are reasons for the other calls. ``winner`` is
     decided only if both ratios' intervals are beyond 1 by 5 %, the curves cover nearly all calls,
-    and both bounds differ by more than ``unexplained_s``. ``invalid`` are reasons why a stack's
-    figures are not a network's: then there is no winner.
+    and both bounds differ by more than ``unexplained_s``. If the profile has call sites, the winner
+    is that of the sites with curves. ``invalid`` are reasons why a stack's figures are not a
+    network's: then there is no winner.
     """
 
     program: str
@@ -68,6 +70,11 @@ class Prediction(msgspec.Struct, frozen=True):
     cautions: tuple[str, ...] = ()
     invalid: tuple[str, ...] = ()
     recorded_s: float = 0.0
+
+    @property
+    def by_site(self) -> bool:
+        """Check whether the rows are places in the program."""
+        return bool(self.rows) and all(row.site for row in self.rows)
 
     @property
     def unexplained_s(self) -> float:

@@ -215,10 +215,12 @@ def _sweep(varied: Varied) -> Iterator[doc.Block]:
 
 
 def _curves(measured: MeasuredPart) -> tuple[SuiteCurve, ...]:
-    """Return the curves of the part's run, without those that only explain it."""
+    """Return the curves of the part's run in the order of its patterns."""
     if measured.judged is None:
         return ()
-    return tuple(curve for curve in suite_curves(measured.judged.run) if curve.points)
+    order = {word.partition(":")[0]: n for n, word in enumerate(measured.part.patterns)}
+    curves = (curve for curve in suite_curves(measured.judged.run) if curve.points)
+    return tuple(sorted(curves, key=lambda curve: order.get(curve.pattern or "", len(order))))
 
 
 def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:

@@ -100,6 +100,8 @@ def signed(change: float) -> str:
     """Return a change with its sign: ``+12.0 %``, ``−0.03 %``; small changes keep a digit."""
     if change != change:
         return "–"
+    if change >= 0.0005:  # no share of a whole: doubled is +100.0 %
+        return f"+{100 * change:.1f} %"
     sign = "+" if change > 0 else "−" if change else ""
     small = 0 < abs(change) < 0.0005
     return f"{sign}{f'{digits(100 * abs(change), 1)} %' if small else percent(abs(change))}"
