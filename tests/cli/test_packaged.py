@@ -64,4 +64,14 @@ def test_each_file_of_a_release_states_the_same_version() -> None:
     for page in ("README.md", "docs/how-to/install.md"):
         files = re.findall(r"fabricgauge[-_](\d+\.\d+\.\d+)[-_]", (ROOT / page).read_text())
         assert set(files) == {__version__}, page
-    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_changelog_states_the_release_in_eighty_lines() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    _, found, rest = changes.partition(f"\n## {__version__}")
+    assert found
+    section = rest.partition("\n## ")[0].splitlines()
+    assert len(section) <= 80
+    items = [line for line in section if line.startswith("- ")]
+    assert items
+    assert [item for item in items if len(item.split()) > 26] == []
