@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: predicted: ``predicted_blocks(a, b, mix, root)`` is that prediction as blocks of a report
+#: paths_compared: ``compared_blocks(a, b)`` are two published listings, as blocks of a report
 #: stored: ``show_stored(directory, format, file)`` shows a stored result and returns its outcome,
 #:     PASS if nothing judges it; None if it is another's
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
@@ -29,7 +30,7 @@ from typing import Any, Literal, NamedTuple
 Role = Literal[
     "simulator", "machines", "scheduler", "within_nodes", "vary", "predict", "stored", "listed",
     "imported", "soak", "classes", "sweep", "campaign", "predicted", "swept",
-    "swept_blocks",
+    "swept_blocks", "paths_compared",
 ]  # fmt: skip
 
 
@@ -95,6 +96,7 @@ FEATURES: tuple[Feature, ...] = (
             "stored": "path.stored:show_stored",
             "listed": "path.stored:list_stored",
             "imported": "path.stored:import_file",
+            "paths_compared": "path.stored:compared_blocks",
         },
         reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
         files=("paths.json",),

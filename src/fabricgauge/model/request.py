@@ -151,6 +151,8 @@ def _conditions(
         ENGINE_ONLY,
         "{} has no effect on a suite of --tool; only fabricgauge's engine uses it",
     )
+    reason = "{} has no effect on a suite of --tool: a simulated cluster starts no program"
+    yield bool(tool), ("sim",), reason
     no_effect = "{} has no effect on a suite of --tool, which sets this itself"
     yield bool(tool), _LAUNCH_FIELDS, no_effect
     # Tests of a suite that are named may be of many ranks.

@@ -22,6 +22,7 @@ from fabricgauge.features.campaign.results import (
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.document import Table
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting
 
@@ -68,6 +69,44 @@ def test_the_document_s_figures_stand_beside_ours_in_both_units(measured: Measur
     assert "osu_put_bw (guide-1gbe-osu-put-bw)" in text
     assert "117.0 (0.9357 Gb/s)" in text  # 116.96 MB/s, the guide's own conversion
     assert "no program of imb was found" in text
+
+
+def test_what_a_reference_prints_is_not_derived_again(measured: MeasuredCampaign) -> None:
+    """The guide prints 0.07 MB/s for 4 B beside its time; 4 B in 54.19 µs are 0.07381."""
+    text = page(measured, "html")
+    assert "0.07000" in text
+    assert "0.07381" not in text
+
+
+def test_a_part_that_was_left_out_repeats_no_reference(measured: MeasuredCampaign) -> None:
+    text = page(measured, "markdown")
+    (shown, left_out) = (text.index("## PingPong, as IMB"), text.index("## PingPong by Intel"))
+    after = text.index("## The guide's 40")
+    assert "One run, means only" in text[shown:left_out]
+    assert "One run, means only" not in text[left_out:after]
+
+
+def test_messages_per_second_stand_beside_a_reference_that_has_them() -> None:
+    campaign = find_campaign("provider")
+    part = next(part for part in campaign.part if part.name == "uniband")
+    references = tuple(map(reference, part.references))
+    result = PartResult(part.name, "20261126T200000Z-abc123", "PASS", "fine")
+    measured_part = MeasuredPart(part, result, judged=sample.judged(), references=references)
+    about = CampaignResult(RESULT_FORMAT, RESULT_VERSION, "x", "", campaign, (result,))
+    document = KIND.document(MeasuredCampaign(about, (measured_part,)), Setting())
+    section = next(section for section in document.sections if section.ident == "uniband")
+    tables = [block for block in section.blocks if isinstance(block, Table)]
+    heads = [" ".join(head.head for head in table.columns) for table in tables]
+    assert any("one-way stream" in text and "messages/s" in text for text in heads), heads
+
+
+def test_curves_stand_in_the_order_of_the_patterns() -> None:
+    campaign = find_campaign("validation")
+    part = msgspec.structs.replace(campaign.part[1], patterns=("bandwidth", "latency"))
+    measured_part = MeasuredPart(part, PartResult(part.name), judged=sample.judged())
+    about = CampaignResult(RESULT_FORMAT, RESULT_VERSION, "x", "", campaign)
+    text = page(MeasuredCampaign(about, (measured_part,)), "csv")
+    assert text.index("one-way stream, c1 → c2") < text.index("half round trip, c1 → c2")
 
 
 def test_every_figure_is_a_row_of_the_csv(measured: MeasuredCampaign) -> None:

@@ -37,6 +37,11 @@ name = "mix"
 title = "Messages of an application"
 compare = ["opx-psm2-uniband-mrate", "opx-uniband-mrate"]
 predict = "opx-openradioss-message-mix"
+
+[[part]]
+name = "instructions"
+title = "Instructions of a send"
+compare = ["opx-send-instructions-psm2", "opx-send-instructions-opx"]
 """
 
 Row = dict[str, str]
@@ -64,7 +69,7 @@ def test_a_campaign_is_measured_stored_and_shown_again(tmp_path: Path) -> None:
     folder = only_folder(root)
     result = json.loads((root / folder / "campaign.json").read_text())
     parts = {part["name"]: part for part in result["parts"]}
-    assert list(parts) == ["latency", "connections", "mix"]
+    assert list(parts) == ["latency", "connections", "mix", "instructions"]
     assert parts["latency"]["outcome"] == "PASS", done.stdout
     assert (root / folder / parts["latency"]["folder"] / "results.jsonl").exists()
     assert parts["connections"]["left_out"]
@@ -77,7 +82,13 @@ def test_a_campaign_is_measured_stored_and_shown_again(tmp_path: Path) -> None:
     assert sorted(half_round_trips) == [8, 1 << 16, 1 << 22]
     assert half_round_trips[8] == pytest.approx(0.93e-6, rel=0.01)
     page = (root / folder / "report.html").read_text()
-    for text in ("size ÷ ceiling", "+146.6 %", "0.4898", "930 ns"):
+    for text in (
+        "size ÷ ceiling",
+        "+146.6 %",
+        "2.041",
+        "930 ns",
+        "executes 630 instructions, A 903",
+    ):
         assert text in page
 
 

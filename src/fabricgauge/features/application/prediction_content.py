@@ -52,7 +52,7 @@ def headline(prediction: Prediction) -> str:
     if prediction.winner != "undecided":
         name = prediction.a_name if prediction.winner == "a" else prediction.b_name
         if prediction.by_site:
-            return _site_headline(prediction, name)
+            return _site_headline(prediction)
         return f"{prediction.program} communicates faster on {name}: B takes {spans} of A's time"
     if prediction.invalid:
         return f"{prediction.program}: no prediction: {prediction.invalid[0]}"
@@ -63,14 +63,15 @@ def headline(prediction: Prediction) -> str:
     return f"undecided whether A or B is faster for {prediction.program}: B takes {spans}"
 
 
-def _site_headline(prediction: Prediction, winner_name: str) -> str:
+def _site_headline(prediction: Prediction) -> str:
     """Return the answer for the sites with curves: their ratio, and B's gain at the largest."""
     largest = sorted(prediction.rows, key=lambda row: -row.bytes)[:MOST_GAINS]
     gains = ", ".join(f"{signed(row.gain)} at site {row.site}" for row in largest)
-    ratios = [ratio(1 / s.value) for s in (prediction.least_ratio, prediction.most_ratio)]
+    spans = (prediction.least_ratio, prediction.most_ratio)
+    ratios = " to ".join(dict.fromkeys(ratio(1 / span.value) for span in spans))
     return (
-        f"{prediction.program} sends faster on {winner_name}: A takes"
-        f" {' to '.join(dict.fromkeys(ratios))} times as long as B; B gains {gains};"
+        f"{prediction.program}: its messages take {ratios} times as long on {prediction.a_name}"
+        f" as on {prediction.b_name}, which gains {gains};"
         f" the curves cover {counted(len(prediction.rows), 'site')},"
         f" {percent(prediction.covered)} of the calls"
     )

@@ -8,6 +8,7 @@ from fabricgauge.features.campaign.campaign_file import Part
 from fabricgauge.features.campaign.results import CampaignResult, PartResult, part_outcome
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.reference import Reference
@@ -150,7 +151,7 @@ def document(measured: MeasuredCampaign, _setting: Setting) -> doc.Report:
         under=(doc.Paragraph(campaign.about),) if campaign.about else (),
         sections=(
             doc.Section("parts", "Parts", (summary,), nav="Parts"),
-            *(_section(part) for part in measured.parts),
+            *map(_section, _without_repeats(measured.parts)),
             doc.Section("left-out", "Left out", (doc.Items(left_out),), nav="Left out"),
         ),
         closing=f"Parts follow “{campaign.document}”. MB is 10⁶ bytes, KiB 2¹⁰ and MiB 2²⁰ bytes.",
@@ -168,6 +169,17 @@ def _published_finding(measured: MeasuredPart) -> str:
 def _tone(outcome: str) -> doc.Tone:
     known = next((known for known in Outcome if known.value == outcome), None)
     return TONES[known] if known is not None else ""
+
+
+def _without_repeats(parts: Iterable[MeasuredPart]) -> Iterator[MeasuredPart]:
+    """Yield the parts; one that was left out shows no reference of a part before it again."""
+    shown: set[str] = set()
+    for part in parts:
+        if part.result.left_out:
+            further = tuple(known for known in part.references if known.name not in shown)
+            part = msgspec.structs.replace(part, references=further)
+        yield part
+        shown.update(known.name for known in part.references)
 
 
 def _section(measured: MeasuredPart) -> doc.Section:
@@ -230,11 +242,18 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
     """
     run_curves, part = _curves(measured), measured.part
     published = [curve for reference in measured.references for curve in reference.curves]
+    shown = [*run_curves, *published, *_as_message_rates(run_curves, published)]
+    rates: list[SuiteCurve] = []
+    if "throughput" in part.plots:
+        # A suite that prints the throughput beside the time needs no second one.
+        timed = {_printout(curve) for curve in shown if curve.quantity == "time"}
+        rates = [c for c in shown if c.quantity == "bandwidth" and _printout(c) in timed]
+        printed = set(map(_printout, rates))
+        shown = [curve for curve in shown if curve not in rates]
+        rates = [*_as_rates([c for c in shown if _printout(c) not in printed]), *rates]
     pictures: list[Picture] = []
     tables: list[doc.Block] = []
-    for quantity, curves in group_by(
-        [*run_curves, *published], lambda curve: curve.quantity
-    ).items():
+    for quantity, curves in group_by(shown, lambda curve: curve.quantity).items():
         split = _split(curve for curve in curves if curve_sizes(curve))
         for sized in split:
             if quantity != "time" or "time" in part.plots:
@@ -242,8 +261,7 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
                 lines = _least_times(measured, sized)
                 pictures.append(_picture(sized, f"{part.title}{kind and ': '}{kind}", lines))
             tables += _tables(sized)
-    rates = list(_as_rates([*run_curves, *published])) if "throughput" in part.plots else []
-    for sized in _split(rates):
+    for sized in _split(curve for curve in rates if curve_sizes(curve)):
         marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in sized)
         title = "Throughput" if len(rates) == len(sized) else f"Throughput: {_kind(sized[0])}"
         pictures.append(Picture(title, "MB/s", False, marks))
@@ -292,6 +310,34 @@ def _picture(curves: Sequence[SuiteCurve], name: str, lines: tuple[Line, ...]) -
     )
     title = shortened(visible(f"{name}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
     return Picture(title, unit, quantity != "bandwidth", series, lines)
+
+
+def _printout(curve: SuiteCurve) -> tuple[str, str, str, str]:
+    """Return what the columns of one table of a suite share."""
+    at = curve.title if curve.suite == "fabricgauge" else str(curve.ranks)
+    return curve.suite, curve.source, curve.benchmark, at
+
+
+def _as_message_rates(
+    curves: Iterable[SuiteCurve], published: Iterable[SuiteCurve]
+) -> Iterator[SuiteCurve]:
+    """Yield messages per second of the patterns of which a reference has them."""
+    patterns = {curve.pattern for curve in published if curve.quantity == "message_rate"} - {None}
+    for curve in curves:
+        if curve.pattern not in patterns or curve.quantity != "bandwidth":
+            continue
+        points = tuple(
+            msgspec.structs.replace(point, estimate=_divided(point.estimate, point.message_bytes))
+            for point in curve.points if point.message_bytes
+        )  # fmt: skip
+        yield msgspec.structs.replace(
+            curve, quantity="message_rate", points=points, unit_rule="bandwidth / size"
+        )
+
+
+def _divided(estimate: Estimate, by: float) -> Estimate:
+    ends = (estimate.value / by, estimate.low / by, estimate.high / by)
+    return msgspec.structs.replace(estimate, value=ends[0], low=ends[1], high=ends[2])
 
 
 def _as_rates(curves: Sequence[SuiteCurve]) -> Iterator[SuiteCurve]:

@@ -120,11 +120,13 @@ def measured_campaign(
 def _measured_part(
     part: Any, result: PartResult, directory: RunDirectory, thresholds: Thresholds
 ) -> MeasuredPart:
-    references = tuple(map(reference, (*part.references, *part.compare)))
+    references = tuple(map(reference, (*part.compare, *part.references)))
     references = tuple({known.name: known for known in references}.values())
     further: tuple[Any, ...] = ()
     if part.predict:
         further = load_role("predicted")(*part.compare, part.predict, directory.path)
+    elif part.compare:
+        further = load_role("paths_compared")(*part.compare)
     measured = MeasuredPart(part, result, references=references, further=further)
     if not result.folder:
         return measured

@@ -41,7 +41,8 @@ def document(comparison: PathComparison, _setting: Setting) -> doc.Report:
         "COMPARED" if comparison.changes else "NOTHING",
         "" if comparison.changes else "inconclusive", headline(comparison),
         f"Instruction paths: {a.mpi} against {b.mpi}", f"A {a.mpi}, B {b.mpi}",
-        (_sides(comparison), _overview(comparison), *_sections(comparison), _unmatched(comparison)),
+        (_sides(comparison), _overview(comparison), *change_sections(comparison),
+         _unmatched(comparison)),
     )  # fmt: skip
 
 
@@ -123,7 +124,8 @@ def _difference(a: int, b: int, known: bool = True) -> str:
     return f"{b - a:+,}".replace("-", "−") if a != b else "0"
 
 
-def _sections(comparison: PathComparison) -> Iterator[doc.Section]:
+def change_sections(comparison: PathComparison) -> Iterator[doc.Section]:
+    """Yield a section for each call that both sides have."""
     for number, change in enumerate(comparison.changes, 1):
         blocks = (*_bars(change), _table(change.libraries, "library"), *_functions(change))
         yield doc.Section(f"change-{number}", title(change.a), blocks)

@@ -8,11 +8,16 @@ from msgspec.structs import replace
 
 from fabricgauge.cli.options import require_format
 from fabricgauge.cli.show import print_report
+from fabricgauge.features.path.changes_content import change_sections, headline
+from fabricgauge.features.path.comparing import compare_paths
+from fabricgauge.features.path.published_paths import reference_paths
 from fabricgauge.features.path.recording import FILE, read_paths
 from fabricgauge.features.path.sde import sde_paths
 from fabricgauge.features.path.sde_files import sde_files
+from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import document as doc
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import read_text, shown
 from fabricgauge.store.listing import describe
@@ -34,6 +39,19 @@ def list_stored(directory: RunDirectory) -> StoredRun | None:
         return None
     paths = read_paths(directory)
     return describe(directory, "path", paths.started_utc, paths.nodes)
+
+
+def compared_blocks(a: str, b: str) -> tuple[doc.Block, ...]:
+    """Return a comparison of two published listings as a part of another report.
+
+    Raises:
+        UsageError: a reference is no listing of a call's instructions.
+    """
+    comparison = compare_paths(reference_paths(reference(a)), reference_paths(reference(b)))
+    return (
+        doc.Paragraph(headline(comparison), kind="strong"),
+        *(block for section in change_sections(comparison) for block in section.blocks),
+    )
 
 
 def import_file(path: Path, options: dict[str, Any]) -> bool:
