@@ -13,6 +13,8 @@ from typing import NamedTuple
 from fabricgauge.logs.readers.lines import remembered
 from fabricgauge.model.hosts import same_host
 
+#: Signs for which the shell's rules count, which take forty times as long as a split at blanks.
+_QUOTING = re.compile(r"[^!#-&(-\[\]-~ \t]")
 #: Longer commands and more ranks are ignored.
 LONGEST, MOST_RANKS = 4096, 1 << 16
 _SLURM = ("srun", "flux")
@@ -94,8 +96,10 @@ class Request(NamedTuple):
 @remembered
 def request_in(text: str) -> Request | None:
     """Return the request in a line of a job's script or of its shell; None for other lines."""
-    signs = ("#SBATCH", "#PBS", "salloc", "--pty", "I_MPI_PERHOST", "SLURM_")
-    if not any(sign in text for sign in signs) or len(text) > LONGEST:
+    if not (
+        "#SBATCH" in text or "#PBS" in text or "salloc" in text or "--pty" in text
+        or "I_MPI_PERHOST" in text or "SLURM_" in text
+    ) or len(text) > LONGEST:  # fmt: skip
         return None
     if job := _JOB_NODES.fullmatch(text):
         return Request(int(job[1]), lines=(text.strip(),))
@@ -144,10 +148,7 @@ def command_in(text: str) -> Command | None:
     if match is None:
         return None
     command_text = text[match.start("launcher") :]
-    try:
-        words = tuple(shlex.split(command_text))
-    except ValueError:  # a quotation mark that stands alone
-        words = tuple(command_text.split())
+    words = _words(command_text)
     program = next(
         (match_of_word["name"] for word in words if (match_of_word := _PROGRAM.fullmatch(word))), ""
     )
@@ -156,6 +157,16 @@ def command_in(text: str) -> Command | None:
     per_host = _PER_HOST.search(text)
     per_node = int(per_host[1]) if per_host else 0
     return Command(command_text.strip(), match["launcher"], words, program, per_node)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return a command's words as a shell divides them."""
+    if _QUOTING.search(text):
+        try:
+            return tuple(shlex.split(text))
+        except ValueError:  # a quotation mark that stands alone
+            pass
+    return tuple(text.split())
 
 
 _OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<largest>\d{1,18})?")

@@ -77,9 +77,7 @@ _BEGINS = tuple(
 
 #: Each line that begins an output contains one of these texts, with its ``# `` or without.
 _TEXTS = frozenset(literal.lstrip("# ") for literal, _, _ in _BEGINS if len(literal) > 1)
-#: The same for beginnings whose text is one character: rows of iperf 2's CSV and of NetPIPE, tests
-#: of qperf.
-_SHORT = re.compile(r"\d{14}[.,]|[:\d]\s*$")
+_CSV_ROW = re.compile(r"\d{14}[.,]")
 
 
 @remembered
@@ -88,7 +86,18 @@ def may_begin(text: str) -> bool:
     for literal in _TEXTS:
         if literal in text:
             return True
-    return "{" in text or _SHORT.search(text) is not None
+    return "{" in text or _may_be_short(text)
+
+
+def _may_be_short(text: str) -> bool:
+    """Check the same for beginnings whose text is one character.
+
+    They are a test of qperf (``tcp_bw:``), a row of NetPIPE, and of iperf 2's CSV.
+    """
+    last_word = text.rstrip().rpartition(" ")[2]
+    if last_word[-1:] == ":":
+        return "_" in last_word
+    return last_word.replace(".", "", 1).isdecimal() or _CSV_ROW.search(text) is not None
 
 
 @remembered

@@ -73,7 +73,8 @@ class Launch:
         #: The resources that the job requested for all its programs.
         self.request = request or Request()
         self._facts: dict[str, str] = {}
-        self._in_facts = False
+        #: Whether a line of the start came last: its list of processors may go on.
+        self.in_start = False
         #: The command of each program; None if several commands start it, as only one can be that
         #: of a table.
         self._commands: dict[str, Command | None] = {}
@@ -95,9 +96,9 @@ class Launch:
     def take(self, text: str) -> Mapping[str, str] | None:
         """Return facts as ``facts_in`` does; lists of processors go on over lines."""
         facts = facts_in(text)
-        if facts is None and self._in_facts and _REST.match(text):
+        if facts is None and self.in_start and _REST.match(text):
             return {}
-        self._in_facts = facts is not None
+        self.in_start = facts is not None
         return facts
 
     def is_over(self, facts: Mapping[str, str]) -> bool:

@@ -106,11 +106,11 @@ def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
             for line in text[place:end].removesuffix("\n").split("\n"):
                 number += 1
                 stream, line = streams.split(number, line)
-                if not first_warning and "NCCL WARN" in line:
-                    first_warning = number
-                aside = "NCCL " in line and library.take(line) and stream.idle
-                if aside and streams.begun:
-                    continue  # another rank of a program whose output is open
+                if "NCCL " in line:
+                    if not first_warning and "NCCL WARN" in line:
+                        first_warning = number
+                    if library.take(line) and stream.idle and streams.begun:
+                        continue  # another rank of a program whose output is open
                 items = stream.line(LogLine(number, line, number != unended))
                 if items:
                     yield from items
@@ -187,7 +187,7 @@ class Streams:
 
     def _behind_label(self, number: int, text: str) -> "tuple[LogStream, str]":
         """Return the stream of a line by its label, and the text behind the label."""
-        if len(self._by_label) == 1 and not (may_begin(text) or ">:" in text):
+        if len(self._by_label) == 1 and not _is_divided(text):
             return self._main, text
         for label in _labels_in(text):
             stream = self._counted(number, label) or self._by_label.get(label.name)
@@ -270,6 +270,13 @@ def _labels_in(text: str) -> Sequence[Label]:
     return tuple(_labels(text, _MOST_IN_A_ROW))
 
 
+@remembered
+def _is_divided(text: str) -> bool:
+    """Check whether a line has a label that begins a stream."""
+    may_divide = may_begin(text) or ">:" in text
+    return may_divide and any(label.certain for label in _labels_in(text))
+
+
 def _labels(text: str, most: int) -> Iterator[Label]:
     if not (":" in text or "|" in text or "[" in text):
         return
@@ -335,6 +342,33 @@ def _place_begun(text: str) -> int:
     return _TO_LOOK_AT if more else dialect_begun(text)
 
 
+@remembered
+def _place_alone(text: str) -> int:
+    """Return the place as ``_place_begun`` does if the line says nothing else, as most do.
+
+    Such a line stands as its suite printed it; it has no message, no command and no setting.
+    """
+    begun, opening = dialect_begun(text), opening_of(text)
+    is_special = (
+        "\t" in text
+        or text[-1:] in (" ", "\\")
+        or "<" in text
+        or "\u2190" in text
+        or opening.text != text
+        or opening.indent != (None if begun < 0 else "")
+        or "_perf" in text
+        or ADAPTERS in text
+        or text.lstrip().startswith(("{", OUR_REMARK))
+        or text.strip() in ("[", "[{")
+        or is_fence(text)
+        or kind_of_message(text) is not None
+        or facts_in(text) is not None
+        or request_in(text) is not None
+        or (("run" in text or "mpiexec" in text) and command_in(text) is not None)
+    )
+    return _TO_LOOK_AT if is_special else begun
+
+
 class UnparsedRun:
     """Unparsed lines that follow each other; blank lines do not end a run.
 
@@ -357,6 +391,10 @@ class UnparsedRun:
             return
         if reason != FOREIGN and _COMMA.search(line.text):
             reason = _POINT
+        self.add(line, reason)
+
+    def add(self, line: LogLine, reason: str) -> None:
+        """Add a line that is neither a fence nor a message."""
         if self._first is None or reason != self._reason:
             self.close()
             self._first, self._reason, self._count = line, reason, 0
@@ -444,6 +482,15 @@ class LogStream:
         text, reader = line.text, self._reader
         numbers = text[:1] in " 0123456789" and _NUMBERS.fullmatch(text)
         if not numbers:
+            if not (self._command or self.launch.in_start or self._is_indented(text)):
+                place = _place_alone(text)
+                if reader is None and place == -1:
+                    if not is_decoration(text):
+                        self._unparsed.add(line, FOREIGN)
+                    return self._unparsed.take_closed()
+                if reader is not None and place in (-1, self._place):
+                    self._indent = self._indent if place < 0 else ""
+                    return self._in_output(line, reader, bool(numbers))
             line = self._as_printed(line)
             text = line.text
             self.messages.take(line.number, text)
@@ -465,16 +512,22 @@ class LogStream:
             if command is not None:
                 return self._commanded(command, line)
         if reader is not None and (numbers or _place_begun(text) in (-1, self._place)):
-            curves = reader.line(line)
-            items = self._items_of(curves, line) if curves or self._unparsed.busy else ()
-            if self._units is not None and not numbers:
-                self._units.take(line)
-            return items
+            return self._in_output(line, reader, bool(numbers))
         if "{" in text or "[" in text:
             self._object = Collector.begun_by(line)
             if self._object is not None:
                 return self._in_object(line, self._object)
         return self._plain_line(line)
+
+    def _is_indented(self, text: str) -> bool:
+        return bool(self._indent) and text.startswith(self._indent)
+
+    def _in_output(self, line: LogLine, reader: SuiteReader, numbers: bool) -> Sequence[Found]:
+        curves = reader.line(line)
+        items = self._items_of(curves, line) if curves or self._unparsed.busy else ()
+        if self._units is not None and not numbers:
+            self._units.take(line)
+        return items
 
     def end(self) -> Iterable[Found]:
         """Yield the items that are open when the lines are over."""
