@@ -154,7 +154,6 @@ def _finding_of_unanswered(launch: PlannedLaunch, culprit: ConnectionFault) -> F
 
 
 def culprit_from_output(failed: FailedLaunch) -> CulpritFindings | None:
-    """Return the nodes that the launcher's output names, if any."""
     lost = find_lost_rank(failed.printed, failed.launch.nodes)
     if lost is None:
         return None
@@ -338,7 +337,6 @@ def _finding(
 
 
 def with_findings(ended: Ended, culprits_found: CulpritFindings) -> Ended:
-    """Return the end of a launch with a message that names the culprits."""
     if not culprits_found.findings:
         return ended
     message = "; ".join(

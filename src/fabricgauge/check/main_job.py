@@ -131,7 +131,6 @@ def _recheck_suspects(context: RunContext) -> None:
 
 
 def _measure_also(context: RunContext, launch: PlannedLaunch, why: str) -> None:
-    """Add a launch to the plan and make it."""
     context.progress.stage(why)
     context.add_to_plan(launch)
     make = measure if context.target.suite is None else _measure_suite

@@ -60,7 +60,11 @@ def choose_targets(
     for name in request.network:
         matching = [network for network in joining if _has_name(network, name)]
         if not matching:
-            matching = [network for network in joining if _is_of_technology(network, name)]
+            matching = [
+                network
+                for network in joining
+                if network.has_rdma_ports and network.technology == name
+            ]
         if not matching and (stated := _stated_rails(name)):
             matching = [network for network in joining if _is_stated(network, stated)]
             at_once = not (request.tool or request.transport)
@@ -130,11 +134,6 @@ def _has_name(network: Network, word: str) -> bool:
     """
     whole_name = network.name if network.has_rdma_ports else whole_of(network.name)
     return word in (network.name, network.subnet, whole_name)
-
-
-def _is_of_technology(network: Network, word: str) -> bool:
-    """Check if a word is the technology of a network of RDMA ports, e.g. ``roce-v2``."""
-    return network.has_rdma_ports and network.technology == word
 
 
 def _stated_rails(text: str) -> Network | None:
@@ -318,7 +317,6 @@ def _kind(interface: Interface) -> tuple[str, float]:
 
 
 def _reachable_addresses(interface: Interface) -> tuple[Address, ...]:
-    """Return the addresses by which other nodes can reach the interface."""
     addresses = ((address, ip_address(address.ip)) for address in interface.addresses)
     return tuple(address for address, ip in addresses if not (ip.is_loopback or ip.is_link_local))
 
@@ -365,7 +363,6 @@ def find_absent_nodes(network: Network, place: tuple[str, ...]) -> tuple[str, ..
 
 
 def _nodes_within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
-    """Return nodes with an address in a declared subnet."""
     subnet = ip_network(declared.subnet, strict=False)
     return tuple(
         node.name

@@ -79,7 +79,6 @@ class RunContext:
         self._collected(launch).extend(records)
 
     def close(self, launch: PlannedLaunch, ended: Ended, unparsed: Sequence[str] = ()) -> None:
-        """Store the end of a launch, and add the launch to the run."""
         started = run_files.LaunchLine(
             launch.number, self.attempt, launch.network, launch.nodes, ended, tuple(unparsed)
         )

@@ -85,7 +85,6 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def ranks(self) -> tuple[str, ...]:
-        """Return the node of each rank."""
         return place_ranks(self.request, self.access.nodes)
 
 

@@ -71,7 +71,6 @@ def keep_verbose(ctx: click.Context, _: click.Parameter, verbose: bool) -> None:
 
 
 def is_verbose() -> bool:
-    """Check whether the terminal gets all that a page holds."""
     ctx = click.get_current_context(silent=True)
     return ctx is not None and bool(ctx.meta.get(_VERBOSE))
 

@@ -64,7 +64,6 @@ def shows_colour() -> bool:
 
 
 def page(kind: str, subject: object) -> bytes:
-    """Return the subject as an HTML page, for the directory that holds it."""
     from fabricgauge.report.interface import Setting
 
     return formats(kind)["html"](subject, Setting(width=width(), printed=_print_stamp())).encode()

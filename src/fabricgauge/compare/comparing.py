@@ -140,7 +140,11 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
             f"A's messages have {BUFFER_WORDS.get(a_buffers, a_buffers)}, B's"
             f" {BUFFER_WORDS.get(b_buffers, b_buffers)}: inside a node this alone changes rates"
         )
-    yield from _setting_cautions(a, b)
+    for key in sorted(a.settings.keys() & b.settings.keys()):
+        if key not in {*RESULTS, "memory", "buffers"} and a.settings[key] != b.settings[key]:
+            yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
+    if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
+        yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
     yield from _side_cautions("A", a)
     yield from _side_cautions("B", b)
 
@@ -148,14 +152,6 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
 def _buffers_of(curve: SuiteCurve) -> str:
     """Return the buffers of a curve's messages; empty if another suite does not state them."""
     return curve.settings.get("buffers", "fewest" if curve.suite == SUITE else "")
-
-
-def _setting_cautions(a: SuiteCurve, b: SuiteCurve) -> Iterator[str]:
-    for key in sorted(a.settings.keys() & b.settings.keys()):
-        if key not in {*RESULTS, "memory", "buffers"} and a.settings[key] != b.settings[key]:
-            yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
-    if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
-        yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
 
 
 def _side_cautions(side: Side, curve: SuiteCurve) -> Iterator[str]:

@@ -117,5 +117,4 @@ def _digest(value: object) -> bytes:
 
 
 def digest_text(content: bytes) -> bytes:
-    """Return a digest of a log's text."""
     return hashlib.blake2b(content, digest_size=16).digest()

@@ -239,21 +239,20 @@ def doubt(pair: ComparedCurves) -> str:
         and (difference.standing == "worse" or difference.low is None)
     ]
     if not worse_ratios:
-        return _missing_figures(pair)
+        if pair.lost:
+            return (
+                f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
+            )
+        if pair.b.cut_off and pair.only_a:
+            return (
+                f"A has {_sizes(len(pair.only_a))} more, and B may be cut off; measure these again"
+            )
+        return ""
     place = (
         f"B is worse beyond the tolerance at {len(worse_ratios)} of {len(pair.differences)} sizes"
     )
     source = "by the bare figures " if is_bare else ""
     return f"{source}{place}, up to {times(max(worse_ratios))} times; measure these again"
-
-
-def _missing_figures(pair: ComparedCurves) -> str:
-    """Report sizes with a figure of A that B should have too; empty if there are none."""
-    if pair.lost:
-        return f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
-    if pair.b.cut_off and pair.only_a:
-        return f"A has {_sizes(len(pair.only_a))} more, and B may be cut off; measure these again"
-    return ""
 
 
 def _sizes(count: int) -> str:

@@ -72,7 +72,6 @@ class Unlike(NamedTuple):
 
 
 def is_named(curve: SuiteCurve, name: str) -> bool:
-    """Check whether a name is a curve's pattern or benchmark."""
     return name.casefold() in ((curve.pattern or "").casefold(), curve.benchmark.casefold())
 
 

@@ -84,7 +84,6 @@ def find_wrong_names(
 
 
 def _connected(preflight: Preflight, access: HostAccess, stage: Stage) -> Preflight:
-    """Add the connectivity round to the preflight."""
     stage("nodes connect to each other")
     connectivities = connectivity(access, preflight.fabric.ip_networks, lambda _node, _raw: None)
     if isinstance(connectivities, Skipped):

@@ -58,7 +58,6 @@ class KnownNode(msgspec.Struct, frozen=True):
         return sorted(f"{adapter.kind} {adapter.product}" for adapter in self.adapters)
 
     def find_ports(self, adapter: Adapter) -> tuple[list[Interface], list[RdmaPort]]:
-        """Return the interfaces and the RDMA ports of an adapter."""
         interfaces = [
             interface for interface in self.probe.interfaces if interface.name in adapter.interfaces
         ]
@@ -264,7 +263,6 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def endpoints(self) -> tuple[MemberInterface, ...]:
-        """Every member of every network, with its interface."""
         nodes_by_name = {node.name: node for node in self.nodes}
         return tuple(
             MemberInterface(

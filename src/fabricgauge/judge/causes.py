@@ -537,7 +537,6 @@ def _preflight(low: _Low, severity: Severity) -> Iterator[Cause]:
 def preflight_causes(
     preflight: Sequence[Finding], severity: Severity, network: str, ends: Collection[str]
 ) -> Iterator[Cause]:
-    """Yield each preflight finding about the network or about one of its ends."""
     for finding in preflight:
         of_node = not finding.network and finding.check not in OF_AN_INTERFACE
         about = finding.network == network or (of_node and set(ends) & set(finding.nodes))

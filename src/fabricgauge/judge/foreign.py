@@ -61,7 +61,6 @@ def foreign_beside(stream: Stream) -> dict[str, ForeignTraffic]:
 
 
 def sentence(traffic: ForeignTraffic, limit: float) -> str:
-    """Describe the node, the directions and the amount."""
     parts = [
         f"{word} {figures.amount(octets)} of other traffic"
         f" ({figures.percent(share)} of the line rate)"

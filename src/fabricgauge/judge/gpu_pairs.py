@@ -156,7 +156,6 @@ def _name_common_gpu(slow: list[GpuPath]) -> str:
 
 
 def _describe_classes(paths: list[GpuPath]) -> Iterator[str]:
-    """Yield a line for the paths of each kind of link."""
     for link_word, ceiling in dict.fromkeys((path.word, path.ceiling) for path in paths):
         rates = [path.rate for path in paths if (path.word, path.ceiling) == (link_word, ceiling)]
         ceiling_text = f" of {figures.rate(ceiling)} each way" if ceiling else ", unknown rate"

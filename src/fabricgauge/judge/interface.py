@@ -69,7 +69,6 @@ def _verdicts(
 
 
 def report_error(rule: str, error: Exception, about: VerdictSubject) -> Verdict:
-    """Return the verdict of a rule that raised an error."""
     reason = f"the rule could not be applied ({type(error).__name__}: {error})"
     cause_and_remedy = "an error in fabricgauge", "report it with the run directory"
     verdict = Verdict(Outcome.INCONCLUSIVE, reason, None, None, (), *cause_and_remedy)

@@ -84,7 +84,14 @@ def latency_budgets(run: Run) -> Iterator[LatencyBudget | Skipped]:
 def _budget(
     network: Network, fabric: Fabric, curve: SuiteCurve
 ) -> Iterator[LatencyBudget | Skipped]:
-    switch = _switch_time(network)
+    switch = next(
+        (
+            switch
+            for switch in SWITCH_TIMES
+            if switch.technology == network.technology and switch.link in network.link
+        ),
+        None,
+    )
     switches = _switches(network, fabric, curve.hosts)
     if switch is None or switches is None:
         return
@@ -108,17 +115,6 @@ def _budget(
 
 def _bytes(point: SuitePoint) -> int:
     return point.message_bytes or 0
-
-
-def _switch_time(network: Network) -> SwitchTime | None:
-    return next(
-        (
-            switch
-            for switch in SWITCH_TIMES
-            if switch.technology == network.technology and switch.link in network.link
-        ),
-        None,
-    )
 
 
 def _switches(network: Network, fabric: Fabric, hosts: Sequence[str]) -> int | None:

@@ -9,7 +9,7 @@ from fabricgauge.judge.evidence.traffic import IDLE, without_traffic
 from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import LaunchTraffic
-from fabricgauge.model.nccl import SUITES, NcclAdapter, NcclDevice, NcclEvidence
+from fabricgauge.model.nccl import SUITES, NcclDevice, NcclEvidence
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import figures, sentences
@@ -134,7 +134,11 @@ def _describe_path(log: NcclEvidence) -> str:
 def _judge_sockets(
     subject: Subject, log: NcclEvidence, place: str, evidence: tuple[str, ...]
 ) -> Verdict:
-    rdma_adapters = dict.fromkeys(adapter.name for adapter in log.adapters if _is_rdma(adapter))
+    rdma_adapters = dict.fromkeys(
+        adapter.name
+        for adapter in log.adapters
+        if adapter.link or adapter.name.startswith(_RDMA_INTERFACES)
+    )
     interfaces = dict.fromkeys(
         _name_adapter(log, crossing.node, crossing.adapter) for crossing in log.crossing
     )
@@ -154,10 +158,6 @@ def _judge_sockets(
         sentence += f", although the node has RDMA adapters ({names})"
     outcome = Outcome.INVALID if subject.medium or rdma_adapters else Outcome.WARN
     return Verdict(outcome, sentence, None, None, evidence, cause, _SOCKETS)
-
-
-def _is_rdma(adapter: NcclAdapter) -> bool:
-    return bool(adapter.link) or adapter.name.startswith(_RDMA_INTERFACES)
 
 
 def _find_staged(log: NcclEvidence, place: str) -> Iterator[Verdict]:

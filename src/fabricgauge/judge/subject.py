@@ -103,7 +103,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def about(self) -> VerdictSubject:
-        """Return the network as the subject of a verdict."""
         return VerdictSubject("network", self.name)
 
     @property
@@ -173,7 +172,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def has_rdma_ports(self) -> bool:
-        """Check whether it is a network of RDMA ports."""
         return not isinstance(self.network, Skipped) and self.network.has_rdma_ports
 
     @property
@@ -238,7 +236,6 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
 
 
 def launches_of(subject: Subject, number: int) -> tuple[Launch, ...]:
-    """Return all attempts at one planned launch."""
     return tuple(launch for launch in subject.launches if launch.number == number)
 
 

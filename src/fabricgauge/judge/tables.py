@@ -125,7 +125,6 @@ class TableVerdicts:
         self._calm: dict[tuple[str, str, bool], tuple[tuple[bool, bool, int], Verdict]] = {}
 
     def add(self, table: TableVerdict, verdicts: Iterable[Verdict]) -> None:
-        """Add a table with its verdicts."""
         self.tables.append(table)
         for verdict in verdicts:
             if verdict.about.kind != "network" or verdict.outcome not in _CALM:
@@ -138,7 +137,6 @@ class TableVerdicts:
                 self._calm[key] = entry
 
     def join(self) -> Iterator[Verdict]:
-        """Yield the verdicts of the run."""
         decided = any(table.decided for table in self.tables)
         loud: set[tuple[str, str]] = set()
         for verdict, table in self._kept:

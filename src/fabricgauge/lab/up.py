@@ -75,7 +75,26 @@ def _programs(spec: LabSpec) -> tuple[str, ...]:
 
 
 def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:
-    state = _draft(spec, directory)
+    state = LabState(
+        name=spec.name,
+        directory=str(directory),
+        token=secrets.token_hex(8),
+        boot_id=boot_id(),
+        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        rootless=os.geteuid() != 0,
+        congestion_control=_congestion_control(),
+        networks=tuple(
+            LabNetwork(
+                network.name,
+                index,
+                network.rate_bit_s,
+                network.mtu_bytes,
+                subnet_v6(index) if index and spec.rdma and spec.slurm else subnet(index),
+            )
+            for index, network in enumerate(all_networks(spec))
+        ),
+        rdma=spec.rdma,
+    )
     save(state)
     _write_files(state, spec)
     if spec.slurm:
@@ -117,29 +136,6 @@ def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     return state
 
 
-def _draft(spec: LabSpec, directory: Path) -> LabState:
-    return LabState(
-        name=spec.name,
-        directory=str(directory),
-        token=secrets.token_hex(8),
-        boot_id=boot_id(),
-        created_utc=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        rootless=os.geteuid() != 0,
-        congestion_control=_congestion_control(),
-        networks=tuple(
-            LabNetwork(
-                network.name,
-                index,
-                network.rate_bit_s,
-                network.mtu_bytes,
-                subnet_v6(index) if index and spec.rdma and spec.slurm else subnet(index),
-            )
-            for index, network in enumerate(all_networks(spec))
-        ),
-        rdma=spec.rdma,
-    )
-
-
 def _congestion_control() -> str:
     """Return cubic if the machine lets namespaces choose it, else reno, which always exists.
 
@@ -160,21 +156,19 @@ def _write_files(state: LabState, spec: LabSpec) -> None:
     (directory / "hostnames").mkdir()
     for name in nodes:
         (directory / "hostnames" / name).write_text(f"{name}\n")
-    (directory / "config.toml").write_text(_site_file(state))
+    # A check inside the lab cannot read the line rates.
+    (directory / "config.toml").write_text(
+        "".join(
+            "[[network]]\n"
+            f"name = {json.dumps(network.name)}\n"
+            f"subnet = {json.dumps(network.subnet)}\n"
+            f'rate = "{network.rate_bit_s:.0f}"\n'
+            for network in state.networks
+        )
+    )
     for script in ("enter", "agent"):
         shutil.copyfile(_SCRIPTS / f"{script}.sh", directory / script)
         (directory / script).chmod(0o700)
-
-
-def _site_file(state: LabState) -> str:
-    """Return a site file with the line rates, which a check inside the lab cannot read."""
-    return "".join(
-        "[[network]]\n"
-        f"name = {json.dumps(network.name)}\n"
-        f"subnet = {json.dumps(network.subnet)}\n"
-        f'rate = "{network.rate_bit_s:.0f}"\n'
-        for network in state.networks
-    )
 
 
 def _write_table(state: LabState) -> None:

@@ -232,7 +232,6 @@ class RunEvidence(msgspec.Struct, frozen=True):
 
     @property
     def placed(self) -> tuple[LaunchPlacement, ...]:
-        """The placement of ranks, by launch."""
         placements = (launch.placed for evidence in self.networks for launch in evidence.launches)
         return tuple(sorted(placements, key=lambda placed: placed.launch))
 

@@ -121,12 +121,10 @@ class Node(msgspec.Struct, frozen=True, tag="node", omit_defaults=True):
         return Skipped(f"{self.name} has no interface {name}")
 
     def port_of(self, interface: str) -> RdmaPort | Skipped:
-        """Return the RDMA port on an interface."""
         ports = (port for port in self.rdma_ports if port.interface == interface)
         return next(ports, Skipped(f"no RDMA device is on {self.name}:{interface}"))
 
     def adapter_of(self, name: str) -> Adapter | Skipped:
-        """Return the adapter of an interface or an RDMA port."""
         device = name.partition(":")[0]
         for adapter in self.adapters:
             if device in adapter.interfaces or device in adapter.rdma_devices:
@@ -208,7 +206,6 @@ def is_adapter_port(name: str) -> bool:
 
 
 def as_interface(port: RdmaPort) -> Interface:
-    """Return an RDMA port's link and rate as an interface."""
     absent = Skipped("an RDMA port has none")
     return Interface(
         name=port.name, driver=absent, operstate=str(port.state),
@@ -384,11 +381,9 @@ class Fabric(msgspec.Struct, frozen=True, dict=True):
         return self._nodes.get(name, Skipped(f"{name} was not discovered"))
 
     def nodes_on(self, boot_id: str, net_namespace: str) -> tuple[Node, ...]:
-        """Return the nodes with this kernel and network stack."""
         return self._stacks.get((boot_id, net_namespace), ())
 
     def interface_of(self, member: Member) -> Interface | Skipped:
-        """Return a member's interface, or its port as an interface."""
         node = self.node(member.node)
         return node if isinstance(node, Skipped) else node.interface(member.interface)
 

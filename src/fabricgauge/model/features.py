@@ -213,7 +213,6 @@ def load_object(place: str) -> Any:
 
 
 def load_role(role: Role) -> Any:
-    """Load what the only feature with this role offers."""
     (offer,) = load_all(role)
     return offer
 

@@ -136,7 +136,6 @@ class NcclEvidence(msgspec.Struct, frozen=True):
 
     @property
     def has_values(self) -> bool:
-        """True if the library reported any value."""
         return self != NcclEvidence()
 
     @property

@@ -213,7 +213,6 @@ class PairAnalysis(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """Faults and suspects."""
         return (*self.faults, *self.suspects)
 
     def nodes_of(self, claim: Claim) -> tuple[str, ...]:

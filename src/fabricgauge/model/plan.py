@@ -132,7 +132,6 @@ class PlannedLaunch(msgspec.Struct, frozen=True):
         )  # fmt: skip
 
     def with_buffers(self, buffers: Buffers) -> "PlannedLaunch":
-        """Return the launch with these buffers in all cases that have a choice."""
         if buffers == "fewest":
             return self
         replace = msgspec.structs.replace

@@ -253,7 +253,6 @@ def _is_among(patterns: Collection[str], word: str) -> bool:
 
 
 def option(field: str) -> str:
-    """Return the name of a field on the command line."""
     return "--lab-nodes" if field == "nodes" else f"--{field.replace('_', '-')}"
 
 

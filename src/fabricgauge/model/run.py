@@ -111,7 +111,6 @@ class Launch(msgspec.Struct, frozen=True):
 
     @property
     def completed(self) -> tuple[Measurement, ...]:
-        """The measurements that ended properly."""
         return tuple(case for case in self.measurements if case.status == "ok")
 
     @property

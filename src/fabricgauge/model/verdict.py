@@ -123,7 +123,6 @@ def identity(rule: str, about: VerdictSubject) -> str:
 
 
 def finding_subject(network: str, finding: PairFinding) -> VerdictSubject:
-    """Return the subject of a finding's verdict, with the series behind it."""
     crossing = finding.explanation == "oversubscription"
     names = () if crossing else finding.names
     series = f"{finding.quantity}@{finding.message_bytes}"

@@ -301,7 +301,6 @@ def item_parts(item: Inline | tuple[Inline, ...]) -> tuple[Inline, ...]:
 
 
 def cut_to_medium(document: Report, medium: Medium) -> Report:
-    """Return the document with the parts for the medium, cut to its limits."""
     sections = (
         replace(section, blocks=(Paragraph(section.intro), *blocks) if section.intro else blocks)
         for section in _select(document.sections, medium)

@@ -41,7 +41,6 @@ DEFAULT_SETTING = Setting()
 
 
 def formats_of(kind: Kind[Subject]) -> dict[str, Callable[[Subject, Setting], str]]:
-    """Return the writers of that kind of report, by the name of the format."""
 
     def written(row: Format) -> Callable[[Subject, Setting], str]:
         part = getattr(kind, row.part)

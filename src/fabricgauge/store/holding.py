@@ -56,7 +56,6 @@ def run_lock(directory: RunDirectory) -> Iterator[None]:
 
 
 def _lock_owner_file(folder: int, path: Path) -> int:
-    """Return the locked file, with this program's name in it."""
     while True:
         file = open_kept(OWNER, folder)
         try:

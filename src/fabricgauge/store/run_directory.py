@@ -85,7 +85,6 @@ class RunDirectory:
         return next(filter(None, map(not_own, paths)), "")
 
     def has(self, name: str) -> bool:
-        """Check if the directory has a file or folder of this name."""
         return (self.path / name).exists()
 
     def raw(self, name: str) -> Path:

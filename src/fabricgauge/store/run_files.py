@@ -119,7 +119,6 @@ def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str
 
 
 def write_preflight(directory: RunDirectory, findings: tuple[Finding, ...]) -> None:
-    """Write the findings of the checks before the measurement."""
     directory.write(_PREFLIGHT, findings)
 
 

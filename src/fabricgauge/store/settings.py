@@ -67,7 +67,6 @@ def run_root() -> Path:
 
 
 def path_root() -> Path:
-    """Return the folder of traced call paths."""
     return place("XDG_DATA_HOME") / "paths"
 
 

@@ -348,7 +348,6 @@ def _all_pairs_patterns(scope: _Scope) -> tuple[Pattern, ...]:
 
 
 def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:
-    """Return the profile with the requested patterns and sizes."""
     sizes = tuple(sorted(set(request.sizes)))
     changes: dict[str, tuple[object, ...]] = {}
     if sizes:

@@ -108,7 +108,6 @@ def exclude_culprits(nodes: Sequence[str], known_culprits: Collection[Group]) ->
 
 
 def _search_culprit(group: Group) -> Generator[Group, bool, Group]:
-    """Search one culprit of a group that breaks."""
     count = yield from _search_smallest(2, len(group), lambda size: group[:size])
     before, last = group[: count - 1], group[count - 1]
     needed = yield from _search_smallest(1, len(before), lambda size: (*before[:size], last))

@@ -55,7 +55,13 @@ def _examine_drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
         for node, adapter, product in products:
             yield from _examine_driver(node, adapter, product in driven, product in used)
     for node in cluster.nodes:
-        yield from _examine_verbs(node)
+        # If RDMA's core is not a module, it is built in, and so may be the rest.
+        modules = node.inventory.modules
+        if node.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
+            mends = (Command(node.name, ("modprobe", VERBS_MODULE)),)
+            evidence = f"{node.name} has RDMA devices, and {VERBS_MODULE} is not loaded"
+            summary = f"lacks the module {VERBS_MODULE}"
+            yield make_finding(Severity.FAIL, node, summary, evidence, mends=mends)
 
 
 def _examine_driver(
@@ -86,16 +92,6 @@ def _examine_driver(
         severity = Severity.WARN if is_used else Severity.NOTE
         summary = f"has a driver for {product}, but no interface"
         yield make_finding(severity, node, summary, driver_line)
-
-
-def _examine_verbs(node: KnownNode) -> Iterator[Finding]:
-    """If RDMA's core is not a module, it is built in, and so may be the rest."""
-    modules = node.inventory.modules
-    if node.has_rdma and CORE_MODULE in modules and VERBS_MODULE not in modules:
-        mends = (Command(node.name, ("modprobe", VERBS_MODULE)),)
-        evidence = f"{node.name} has RDMA devices, and {VERBS_MODULE} is not loaded"
-        summary = f"lacks the module {VERBS_MODULE}"
-        yield make_finding(Severity.FAIL, node, summary, evidence, mends=mends)
 
 
 DRIVER = Check(
@@ -170,7 +166,12 @@ def _find_missing_adapters(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
             count = counts[node.name][product]
             if count >= common:
                 continue
-            is_rdma = kinds[product] in RDMA_KINDS or _has_devices(group, product)
+            is_rdma = kinds[product] in RDMA_KINDS or any(
+                adapter.rdma_devices
+                for node in group
+                for adapter in node.adapters
+                if node.get_product(adapter) == product
+            )
             lack = f"lacks {name}" if not count else f"has {count} of {common} {name}"
             yield make_finding(
                 Severity.FAIL if is_rdma else Severity.WARN, node,
@@ -218,15 +219,6 @@ def _examine_adapters(cluster: Cluster, groups: list[tuple[KnownNode, ...]]) -> 
 def _was_surveyed(node: KnownNode) -> bool:
     """Check whether the survey listed the node's PCI functions, or the node has none at all."""
     return "/sys/bus/pci" in node.inventory.sources or "the system" in node.inventory.sources
-
-
-def _has_devices(group: tuple[KnownNode, ...], product: str) -> bool:
-    return any(
-        adapter.rdma_devices
-        for node in group
-        for adapter in node.adapters
-        if node.get_product(adapter) == product
-    )
 
 
 def _list_products(node: KnownNode) -> set[str]:

@@ -57,7 +57,6 @@ def _list_versions(group: Sequence[KnownNode]) -> Properties:
 
 
 def _list_pauses(group: Sequence[KnownNode]) -> Properties:
-    """Return flow control of each interface, by its name."""
     facts = dict.fromkeys(
         fact for node in group for fact in node.facts if fact.startswith("pause ")
     )

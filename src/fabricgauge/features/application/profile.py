@@ -68,7 +68,6 @@ def mpi_of_command(argv: Sequence[str], named: str) -> Mpi:
 
 
 def is_launcher(word: str) -> bool:
-    """Check if a word of a command starts ranks."""
     return _LAUNCHERS.match(Path(word).name) is not None
 
 
@@ -133,7 +132,6 @@ def _profile_files(folder: Path) -> list[Path]:
 
 
 def has_profile(directory: RunDirectory) -> bool:
-    """Check if a rank left a profile in a run's directory."""
     return bool(_profile_files(directory.raw(FOLDER)))
 
 

@@ -186,17 +186,18 @@ def make_scale_design(
             raise UsageError(
                 f"scale cannot vary {varied_factor.name}; available: {' and '.join(FACTOR_NAMES)}"
             )
-    ordered = sorted(set(counts or _doubling(available)))
+    ordered = sorted(
+        set(
+            counts
+            or (
+                [1 << step for step in range(available.bit_length()) if 1 << step < available]
+                + [available]
+            )
+        )
+    )
     if ordered[-1] > available:
         raise UsageError(f"--at {ordered[-1]}: only {available} nodes are available")
     return make_design((*factors, Factor(NODES, tuple(map(str, ordered)))), blocks, seed)
-
-
-def _doubling(available: int) -> list[int]:
-    """Return 1, 2, 4 and so on, and the number of all nodes."""
-    return [1 << step for step in range(available.bit_length()) if 1 << step < available] + [
-        available
-    ]
 
 
 def run_scaling(

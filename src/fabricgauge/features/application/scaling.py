@@ -68,7 +68,6 @@ def _scale_point(run: ScaleRun, arm: int) -> ScalePoint:
 
 
 def _times_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
-    """Return the times of valid, finished launches by block."""
     return {
         launch.block: launch.wall_s
         for launch in launches

@@ -61,7 +61,6 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def measures(self) -> bool:
-        """Check whether the part starts anything."""
         return bool(self.patterns or self.tool or self.vary)
 
 
@@ -79,7 +78,6 @@ class Campaign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """Return the names of the campaigns in the package."""
     entries = (files(__package__) / "shipped").iterdir()
     return tuple(sorted(entry.name[:-5] for entry in entries if entry.name.endswith(".toml")))
 
@@ -130,7 +128,6 @@ def read_campaign(text: str, place: str) -> Campaign:
 
 
 def _require_parts(campaign: Campaign, place: str) -> None:
-    """Check each part by the words of the options that it uses."""
     if not 0 < len(campaign.part) <= MAX_PARTS:
         raise UsageError(
             f"{place}: a campaign has 1 to {MAX_PARTS} parts, not {len(campaign.part)}"

@@ -40,7 +40,6 @@ class CampaignResult(msgspec.Struct, frozen=True):
 
     @property
     def complete(self) -> bool:
-        """Check whether every part has a result."""
         return len(self.parts) == len(self.campaign.part)
 
 

@@ -6,7 +6,6 @@ from fabricgauge.features.classes.judging import (
     PHASES,
     MeasuredClasses,
     Phase,
-    VictimTime,
     describe_phase,
     judge,
 )
@@ -65,7 +64,18 @@ def _sections(measured: MeasuredClasses) -> Iterator[doc.Section]:
     yield doc.Section("settings", "How the classes were asked for", (facts,))
     heads = doc.heads(">round", "=victim", ">median", ">p99", ">samples", ">bulk carried",
                       "waited for a processor")  # fmt: skip
-    rows = tuple(_round_row(measured, time) for time in measured.times)
+    rows = tuple(
+        (
+            str(time.round),
+            describe_phase(measured, time.phase),
+            duration(time.median_s),
+            duration(time.p99_s),
+            f"{time.samples:,}",
+            "" if time.phase == "idle" else rate(time.bulk_bytes_per_s),
+            "yes" if time.waiting else "",
+        )
+        for time in measured.times
+    )
     yield doc.Section("rounds", "Rounds", (doc.Table(heads, rows),))
     yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
 
@@ -85,14 +95,6 @@ def _row(measured: MeasuredClasses, phase: Phase) -> tuple[str, ...]:
 def _describe_load(measured: MeasuredClasses, carried: float) -> str:
     ceiling = measured.ceiling_bytes_per_s
     return f"{rate(carried)}{f' ({percent(carried / ceiling)} of the ceiling)' if ceiling else ''}"
-
-
-def _round_row(measured: MeasuredClasses, time: VictimTime) -> tuple[str, ...]:
-    return (
-        str(time.round), describe_phase(measured, time.phase), duration(time.median_s),
-        duration(time.p99_s), f"{time.samples:,}",
-        "" if time.phase == "idle" else rate(time.bulk_bytes_per_s), "yes" if time.waiting else "",
-    )  # fmt: skip
 
 
 def _data(measured: MeasuredClasses, _setting: Setting) -> object:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from fabricgauge.features.configure import links
 from fabricgauge.features.configure.backends.kind import Backend
 from fabricgauge.features.configure.job import HEAD, Draft
-from fabricgauge.features.configure.links import State
 from fabricgauge.features.configure.values import WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
@@ -98,7 +97,11 @@ def notes(job: Draft, backend: Backend) -> Iterator[str]:
                 f"{port.where} has {', '.join(other_cidrs)} as well, and {backend.name} gets"
                 f" {port.cidr} only: the others may be gone afterwards"
             )
-        if above := _upper_links(port, state):
+        if above := [
+            link.name
+            for link in state.links
+            if link.parent == port.interface and link.kind in _UPPER_KINDS
+        ]:
             yield f"{port.where} carries {', '.join(above)}, which may be interrupted for a moment"
 
 
@@ -128,11 +131,3 @@ _VIRTUAL_KINDS = {
 
 #: Kinds that lie on one other link and are lost with its definition.
 _UPPER_KINDS = frozenset(("vlan", "macvlan", "ipvlan"))
-
-
-def _upper_links(port: WantedPort, state: State) -> list[str]:
-    return [
-        link.name
-        for link in state.links
-        if link.parent == port.interface and link.kind in _UPPER_KINDS
-    ]

@@ -103,7 +103,6 @@ def _holds(check: Verification, hosts: Mapping[str, Host]) -> str:
 
 
 def _line(command: Command, hosts: Mapping[str, Host], prefix: str = "") -> str:
-    """Return a command as a line of the script."""
     program, *arguments = hosts[command.node].through(command.argv)
     words = " ".join((_program(program), *map(quoted, arguments)))
     fed = f"printf %s {quoted(command.stdin)} | " if command.stdin else ""

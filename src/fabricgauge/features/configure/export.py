@@ -75,11 +75,7 @@ def steps(job: Draft, export: Export) -> Iterator[Step]:
         )
         undo = (*change.undo, _RELOAD)  # or the server would go on exporting it
         yield msgspec.structs.replace(change.step(title, f"{reason}: {line}"), undo=undo)
-    yield _reload_step(export)
-
-
-def _reload_step(export: Export) -> Step:
-    return Step(
+    yield Step(
         "Let the NFS server read its exports",
         "exportfs -ra reads them without an effect on present mounts",
         (Command(HEAD, ("systemctl", "enable", "--now", "nfs-server")), _RELOAD),

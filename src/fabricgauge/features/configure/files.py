@@ -62,7 +62,6 @@ def content(job: Draft, node: str, path: str) -> Content:
 
 
 def same_content(node: str, path: str, text: str) -> Verification:
-    """Return a check that the file has exactly this content."""
     return Verification(Command(node, ("cmp", "--", "-", path), text), "")
 
 

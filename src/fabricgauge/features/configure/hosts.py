@@ -29,7 +29,6 @@ def names(job: Draft) -> dict[str, str]:
 
 
 def asks(job: Draft) -> Iterator[Command]:
-    """Ask for the hosts files."""
     if names(job):
         for node in (HEAD, *job.nodes):
             yield from questions(node, PATH)

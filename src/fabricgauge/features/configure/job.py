@@ -75,12 +75,10 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def owners(self) -> dict[str, WantedPort]:
-        """Return the planned port of each address."""
         return {port.ip: port for _, port in self.ports}
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """Return the nodes of all ports, each once."""
         return tuple(dict.fromkeys(port.node for _, port in self.ports))
 
 

@@ -134,7 +134,6 @@ def _lock(file: int, path: Path) -> None:
 
 
 def root() -> Path:
-    """Return the default directory of journals."""
     return place("XDG_STATE_HOME") / "configure"
 
 

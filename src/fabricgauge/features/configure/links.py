@@ -104,7 +104,6 @@ def doubt(job: Draft, node: str) -> str:
 
 
 def link_of(job: Draft, port: WantedPort) -> IpLink | Skipped:
-    """Return the port's interface."""
     return state(job, port.node).link(port.interface)
 
 

@@ -80,7 +80,6 @@ FORTY_GIGABIT = 40e9
 
 
 def lanes_steps(job: Draft) -> tuple[Step, ...]:
-    """Return the steps that set lanes, each once for all networks."""
     return tuple(dict.fromkeys(_lanes_steps(job)))
 
 

@@ -52,7 +52,6 @@ def _require_unicast(written: ipaddress.IPv4Interface) -> None:
 
 
 def subnet_notes(job: Draft) -> Iterator[str]:
-    """Yield notes on overlapping subnets for a reviewer."""
     planned = {network.name: ipaddress.IPv4Network(network.subnet) for network in job.wanted}
     present = _present_subnets(job.inventories)
     for network in job.description.networks:

@@ -44,7 +44,11 @@ def demo(ctx: click.Context, /, output: Path | None, quiet: bool) -> None:
         _narrate("Two virtual nodes, c1 and c2, are joined by net1 at 1 Gb/s. Kernel TCP, MPI and"
                  " the counters of the interfaces are real. Is the network sound?")  # fmt: skip
         _show(*_check(state.name, root, quiet))
-        _plant_fault(state)
+        from fabricgauge.cli.lab_text import parse_fault
+        from fabricgauge.lab.faults import inject
+
+        kind, node, network, value = FAULT
+        inject(state, parse_fault(kind, node, network, value))
         _narrate("Now the cable of c2 carries only 100 Mb/s, while c2 still reports 1 Gb/s. Is the"
                  " fault found?")  # fmt: skip
         broken, path = _check(state.name, root, quiet)
@@ -73,14 +77,6 @@ def _demo_lab() -> Iterator["LabState"]:
         yield up(LabSpec(name, numbered_nodes(2)))
     finally:
         down(name)
-
-
-def _plant_fault(state: "LabState") -> None:
-    from fabricgauge.cli.lab_text import parse_fault
-    from fabricgauge.lab.faults import inject
-
-    kind, node, network, value = FAULT
-    inject(state, parse_fault(kind, node, network, value))
 
 
 def _check(lab: str, root: Path, quiet: bool) -> "tuple[Judged, Path]":

@@ -60,7 +60,6 @@ def _summary(entry: Entry) -> str:
 
 
 def _blocks(markdown: str) -> Iterator[doc.Block]:
-    """Yield a block for each paragraph, list, table and code block."""
     for part in re.split(r"\n{2,}", markdown):
         lines = part.strip("\n").splitlines()
         if not lines:

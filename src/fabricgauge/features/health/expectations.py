@@ -281,5 +281,4 @@ def _refuse_repeats(file: str, classes: tuple[NodeClass, ...]) -> None:
 
 
 def list_nodes(node_class: NodeClass) -> list[str]:
-    """Return the names of a class's nodes."""
     return [str(node) for node in NodeSet(node_class.nodes)]

@@ -1,7 +1,7 @@
 """Learn what nodes should have: facts of many nodes → classes of like nodes; pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ClusterShell.NodeSet import NodeSet
 
@@ -72,7 +72,10 @@ def _expect(node_class: LikeNodes) -> NodeClass:
     return NodeClass(
         str(NodeSet.fromlist(list(node_class.nodes))),
         {part: _in_order(part, parts[part]) for part in _sort(parts) if part not in down},
-        (*_describe_down(down), *describe_differences(node_class)),
+        (
+            *[f"{' '.join(part)} is not up: nothing is expected of it." for part in down],
+            *describe_differences(node_class),
+        ),
     )
 
 
@@ -93,10 +96,6 @@ def _sort(parts: Mapping[Part, Values]) -> list[Part]:
         ]
 
     return sorted(parts, key=key)
-
-
-def _describe_down(parts: Sequence[Part]) -> list[str]:
-    return [f"{' '.join(part)} is not up: nothing is expected of it." for part in parts]
 
 
 def describe_differences(node_class: LikeNodes) -> list[str]:

@@ -7,7 +7,7 @@ from importlib import resources
 
 import msgspec
 
-from fabricgauge.features.health.checks import CHECKS, LIMITS, CountLimit
+from fabricgauge.features.health.checks import CHECKS, LIMITS
 from fabricgauge.features.health.expectations import Expectations, NodeClass, list_nodes
 from fabricgauge.model.words.port_counters import list_kind_words
 
@@ -107,16 +107,12 @@ def _limits(expectations: Expectations) -> Iterator[str]:
         if fail_over is not None:
             yield f"        fail_over={fail_over}"
             if limit.fail_per_gbit and limit.kind not in expectations.limits:
-                yield from _rate_limit(limit)
+                per_ten_gbit = round(10 * limit.fail_per_gbit)
+                yield f"        by_rate=$(({per_ten_gbit} * $2 / 10))"
+                yield '        [ "$by_rate" -le "$fail_over" ] || fail_over=$by_rate'
         yield "        ;;"
     yield "    esac"
     yield "}"
-
-
-def _rate_limit(limit: CountLimit) -> Iterator[str]:
-    per_ten_gbit = round(10 * limit.fail_per_gbit)
-    yield f"        by_rate=$(({per_ten_gbit} * $2 / 10))"
-    yield '        [ "$by_rate" -le "$fail_over" ] || fail_over=$by_rate'
 
 
 def _counter_kinds() -> Iterator[str]:

@@ -97,7 +97,12 @@ def health(ctx: click.Context, /, **options: Any) -> None:
     expectations = _load_expectations(options["expect"])
     settings = _build_settings(options)
     if action == "script":
-        _write_script(expectations, settings, options["to"])
+        to = options["to"]
+        from fabricgauge.features.health.script import write_script
+
+        deliver(write_script(expectations, settings), to)
+        if to is not None:
+            to.chmod(0o755)
         return
     ctx.exit(_check(expectations, settings, options["quiet"]))
 
@@ -132,16 +137,6 @@ def _load_expectations(stated: Path | None) -> "Expectations | None":
         raise UsageError(
             f"cannot read {path}: {getattr(error, 'strerror', '') or error}"
         ) from error
-
-
-def _write_script(
-    expectations: "Expectations | None", settings: "ScriptSettings", to: Path | None
-) -> None:
-    from fabricgauge.features.health.script import write_script
-
-    deliver(write_script(expectations, settings), to)
-    if to is not None:
-        to.chmod(0o755)
 
 
 def _check(expectations: "Expectations | None", settings: "ScriptSettings", quiet: bool) -> int:

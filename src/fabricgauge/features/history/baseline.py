@@ -39,7 +39,6 @@ class Baseline(msgspec.Struct, frozen=True):
     version: str = VERSION
 
     def fits(self, key: SeriesKey, place: tuple[str, ...]) -> bool:
-        """Check that a series is in the scope."""
         in_nodes = not self.nodes or not place or bool(set(self.nodes) & set(place))
         in_network = self.network in ("", key.network)
         return in_nodes and in_network and self.pattern in ("", key.pattern)

@@ -86,7 +86,6 @@ class Coverage(msgspec.Struct, frozen=True):
         return not self.silent and 2 * self.short <= self.series and self.short < self.series
 
     def add(self, *, short: bool, silent: bool) -> "Coverage":
-        """Return the coverage with one more series."""
         return Coverage(self.series + 1, self.short + short, self.silent + silent)
 
 

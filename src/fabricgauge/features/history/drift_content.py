@@ -89,7 +89,6 @@ def _drift_document(view: DriftView, _setting: Setting) -> doc.Report:
 
 
 def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
-    """Return word, tone and headline."""
     watched = view.watched
     outcome = drift_outcome(watched)
     covered = state_coverage(watched.coverage)

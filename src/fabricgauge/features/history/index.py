@@ -120,7 +120,10 @@ def _update(root: Path, path: Path, report: Report) -> None:
         return
     with reporting("create", path.parent):
         make_folder(path.parent)
-    _remove_stale_drafts(path)
+    for draft in path.parent.glob(f".{path.name}.*.new"):
+        with suppress(OSError):
+            if time.time() - draft.stat().st_mtime > STALE_S:
+                draft.unlink()
     for start in range(0, max(1, len(new)), BATCH):
         batch = new[start : start + BATCH]
         runs = _read_runs([root / name for name in batch])
@@ -214,13 +217,6 @@ def _draft_of(path: Path, fresh: bool) -> Iterator[sqlite3.Connection]:
                          " with --index") from error  # fmt: skip
     finally:
         draft.unlink(missing_ok=True)
-
-
-def _remove_stale_drafts(path: Path) -> None:
-    for draft in path.parent.glob(f".{path.name}.*.new"):
-        with suppress(OSError):
-            if time.time() - draft.stat().st_mtime > STALE_S:
-                draft.unlink()
 
 
 def _delete(connection: sqlite3.Connection, name: str) -> None:

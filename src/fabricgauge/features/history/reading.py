@@ -86,11 +86,17 @@ def _summarise(run: Run, verdicts: tuple[Verdict, ...], request: MeasurementRequ
         nodes=tuple(node.name for node in run.fabric.nodes)
         or tuple(dict.fromkeys(node for launch in run.launches for node in launch.nodes)),
         networks=tuple(network.name for network in run.fabric.networks),
-        settings=_run_settings(run),
+        settings={
+            name: value
+            for name, value in run.environment.items()
+            if name in RUN_SETTINGS or name.startswith(RUN_PREFIXES)
+        },
         node_settings=msgspec.Raw(
             msgspec.json.encode({node.name: describe_node(node) for node in run.fabric.nodes})
         ),
-        panels=tuple(_panels(run, _invalid_networks(verdicts))),
+        panels=tuple(
+            _panels(run, frozenset(v.network for v in verdicts if v.outcome is Outcome.INVALID))
+        ),
         shares=tuple(_shares(verdicts)),
     )
 
@@ -103,19 +109,6 @@ def _place(run: Run, request: MeasurementRequest) -> str:
     if request.lab:
         return "lab" if request.lab == OWN_LAB else f"lab {request.lab}"
     return "lab" if run.fabric.virtual else ""
-
-
-def _invalid_networks(verdicts: Sequence[Verdict]) -> frozenset[str]:
-    """Return the networks whose figures mean something else; "" is the whole run."""
-    return frozenset(v.network for v in verdicts if v.outcome is Outcome.INVALID)
-
-
-def _run_settings(run: Run) -> dict[str, str]:
-    return {
-        name: value
-        for name, value in run.environment.items()
-        if name in RUN_SETTINGS or name.startswith(RUN_PREFIXES)
-    }
 
 
 def describe_node(node: Node) -> dict[str, str]:

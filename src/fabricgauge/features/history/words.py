@@ -33,7 +33,6 @@ def name_series(key: SeriesKey) -> str:
 
 
 def figure(key: SeriesKey, value: float) -> str:
-    """Return a value with its unit."""
     return duration(value) if key.is_latency else rate(value)
 
 

@@ -49,7 +49,6 @@ def cluster_of(directory: RunDirectory) -> str:
 
 
 def scancel_command(directory: RunDirectory, job_numbers: Iterable[str]) -> str:
-    """Return the command that ends those jobs of the run."""
     cluster_name = cluster_of(directory)
     return " ".join(
         ("scancel", *((f"--clusters={cluster_name}",) if cluster_name else ()), *job_numbers)

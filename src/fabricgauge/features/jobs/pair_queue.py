@@ -76,7 +76,10 @@ class PairQueue:
             CannotRun: Slurm refused a job for another reason than the number of jobs, or no job of
                 this run can make room; ``AllStuck`` if none that it has will make room.
         """
-        while self._waiting and self._queued < self._batch.at_once:
+        while (
+            self._waiting
+            and len(self._live) - len(self._stuck_alone) + len(self._unclear) < self._batch.at_once
+        ):
             pair, launches = next(iter(self._waiting.items()))
             written = self._refused or self.write_next()
             try:
@@ -114,13 +117,6 @@ class PairQueue:
             else:
                 self._waiting[pair] = launches
         self._unclear.clear()
-
-    @property
-    def _queued(self) -> int:
-        """Return the jobs in the queue, with those that Slurm may have, without those stuck
-        alone.
-        """
-        return len(self._live) - len(self._stuck_alone) + len(self._unclear)
 
     def _require_room(self, refused: slurm.NotNow) -> None:
         """Raise CannotRun if no job of this run will end and make room for another one."""
@@ -197,7 +193,6 @@ def _launch_by_place(launch: PlannedLaunch) -> PlannedLaunch:
 
 
 def _launches_by_job(directory: RunDirectory) -> dict[str, set[int]]:
-    """Return jobs of the run, with the numbers of their launches."""
     numbers = number_by_folder(directory)
     return {
         number: {launch.number for launch in job.launches}

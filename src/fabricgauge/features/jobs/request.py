@@ -192,17 +192,16 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
         repeated
         for launch in template.launches
         for repeated in (
-            *(_on_subnet(launch, subnet) for subnet in subnets_or_any),
+            *(
+                msgspec.structs.replace(launch, network=subnet, subnet=subnet)
+                for subnet in subnets_or_any
+            ),
             *(_on_ports(launch, technology) for technology in technologies),
         )
     ]
     reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
     return msgspec.structs.replace(template, launches=renumber(with_cases))
-
-
-def _on_subnet(launch: PlannedLaunch, subnet: str | None) -> PlannedLaunch:
-    return msgspec.structs.replace(launch, network=subnet, subnet=subnet)
 
 
 def _on_ports(launch: PlannedLaunch, technology: str) -> PlannedLaunch:

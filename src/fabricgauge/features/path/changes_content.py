@@ -26,7 +26,6 @@ COLUMNS = (
 
 
 def records(comparison: PathComparison, _setting: Setting) -> Records:
-    """Return a row for each function of either path."""
     rows = (
         (change.a.operation, change.a.message_bytes, change.a.ranks, change.a.way, part.library,
          part.function, part.a_instructions, part.b_instructions, part.a_lines, part.b_lines)
@@ -153,7 +152,6 @@ def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Blo
 
 
 def _functions(change: PathChange) -> Iterator[doc.Block]:
-    """Yield the functions removed, added, and of another length."""
     parts_by_change: dict[str, list[PathPart]] = {
         "Removed": [],
         "Added": [],

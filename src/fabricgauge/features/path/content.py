@@ -39,7 +39,6 @@ COLUMNS = (
 
 
 def records(paths: CallPaths, _setting: Setting) -> Records:
-    """Return a row for each function of the usual call of each path."""
     rows = (
         (call_path.operation, call_path.message_bytes, call_path.ranks, call_path.way, f.object,
          f.function, f.instructions, f.lines)

@@ -115,7 +115,6 @@ def members(init: bytes, kernel: Path, extra: Sequence[Path] = ()) -> tuple[Memb
 
 
 def content_key(archive_members: Sequence[Member]) -> str:
-    """Return a hash of an archive's members, as its name."""
     return hashlib.sha256(msgspec.msgpack.encode(archive_members)).hexdigest()[:32]
 
 

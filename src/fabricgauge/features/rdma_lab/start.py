@@ -97,7 +97,6 @@ def _write_key(directory: Path) -> None:
 
 
 def _start_hub(state: LabState, names: tuple[str, ...]) -> LabState:
-    """Start the hub, and give the head its interface and address."""
     head = state.node(HEAD)
     (network,) = (network for network in state.networks if qemu.joins_head(state, network))
     sockets = [str(qemu.cable(state, network, name)) for name in (HEAD, *names)]

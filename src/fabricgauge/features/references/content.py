@@ -20,7 +20,6 @@ COLUMNS = (
 
 
 def data(published: Published, _setting: Setting) -> dict[str, object]:
-    """Return all fields of each reference."""
     return versioned("references", "1.0", references=published)
 
 

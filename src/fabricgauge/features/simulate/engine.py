@@ -102,7 +102,6 @@ def _compile_library(folder: Path) -> Path:
 
 
 def _compile_engine(wrapper: Path, folder: Path) -> Path:
-    """Compile all sources, link them, and return the program."""
     sources, program = source_folder(), folder / PROGRAM
     units = translation_units(sources)
     differences = str(sources / "simulated" / DIFFERENCES)

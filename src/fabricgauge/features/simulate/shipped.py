@@ -123,7 +123,6 @@ def _node_names(first: int, count: int) -> tuple[str, ...]:
 
 
 def possible(shape: Shape, nodes: int) -> bool:
-    """Check whether the shape can have that many nodes."""
     return nodes >= shape.smallest and shape.layout(nodes) is not None
 
 

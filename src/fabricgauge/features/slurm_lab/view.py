@@ -20,7 +20,6 @@ _ABSENT = frozenset({"down", "unk"})
 
 
 def munge_works(state: LabState) -> bool:
-    """Check whether munged issues a credential."""
     return _run(state, "munge", "--no-input").exit_code == 0
 
 
@@ -45,12 +44,10 @@ def preferred_mpi(plugins: frozenset[str]) -> str:
 
 
 def controller_answers(state: LabState) -> bool:
-    """Check whether slurmctld answers."""
     return _run(state, "scontrol", "ping").stdout.rstrip().endswith("is UP")
 
 
 def slurmd_answers(state: LabState, node: str) -> bool:
-    """Check whether a node's slurmd answers on that node."""
     return _run(state, "scontrol", "show", "slurmd", node=node).exit_code == 0
 
 

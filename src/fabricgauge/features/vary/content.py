@@ -213,7 +213,6 @@ KIND = Kind("varied", document, data, records)
 
 
 def headline(varied: Varied) -> str:
-    """Return the finding in one sentence."""
     names = " and ".join(factor.name for factor in varied.design.factors)
     detail = ""
     clear = [(effect, effect.whole) for effect in varied.effects if effect.whole.clear]

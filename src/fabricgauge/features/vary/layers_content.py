@@ -90,7 +90,6 @@ def _pictures(layers: Sequence[Layer], levels: Sequence[str]) -> Iterator[Pictur
 
 
 def _drawn(marks: Sequence[tuple[str, Mark]], levels: Sequence[str]) -> tuple[PlotCurve, ...]:
-    """Return a curve for each level, side by side."""
     middle = (len(levels) - 1) / 2
     curves = (
         PlotCurve(

@@ -17,7 +17,7 @@ from fabricgauge.features.vary import vary as measured_arms
 from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.stored import StoredRun
-from fabricgauge.model.varied import Design, Factor, Varied
+from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
@@ -55,7 +55,12 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
             comparison, interrupted = measured_arms.run(design, arms, directory, tolerance)
             progress.close()
             print_report("varied", comparison, options["format"], options["to"])
-            _write_page(comparison, directory)
+            html_file = str(directory.path / "report.html")
+            try:
+                directory.write_bytes("report.html", page("varied", comparison))
+            except StoreError as error:
+                html_file = f"none: {error}"
+            click.echo(f"Comparison   {directory.path}\nHTML report  {html_file}", err=True)
     if interrupted:
         resume_words = () if resume else ("--resume", str(directory.path))
         command = shlex.join(("fabricgauge", *sys.argv[1:], *resume_words))
@@ -95,12 +100,3 @@ def _plan_design(factors: tuple[Factor, ...], seed: int, launches: int) -> Desig
             err=True,
         )
     return make_design(factors, blocks, seed)
-
-
-def _write_page(comparison: Varied, directory: RunDirectory) -> None:
-    html_file = str(directory.path / "report.html")
-    try:
-        directory.write_bytes("report.html", page("varied", comparison))
-    except StoreError as error:
-        html_file = f"none: {error}"
-    click.echo(f"Comparison   {directory.path}\nHTML report  {html_file}", err=True)

@@ -1,6 +1,6 @@
 """Find the networks that an MPI used at once by its own choice, and add up their ceilings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from fabricgauge.judge.ceiling.binding import PER_DIRECTION
 from fabricgauge.judge.thresholds import MOVED_AT_ALL, Thresholds
@@ -91,18 +91,14 @@ def _find_used(fabric: Fabric, node: LaunchTraffic, least_share: float) -> froze
 
 def sum_by_network(networks: Iterable[Network], node: LaunchTraffic) -> dict[str, int]:
     """Return a node's sent octets by network; an interface of none counts by its own name."""
-    names = _name_networks(tuple(networks), node.node)
+    # All rails together come before each alone.
+    names = {
+        member.interface: network.name
+        for network in reversed(tuple(networks))
+        for member in network.rails_of(node.node)
+    }
     by_network: dict[str, int] = {}
     for interface, count in node.sent_bytes.items():
         name = names.get(interface, interface)
         by_network[name] = by_network.get(name, 0) + count
     return by_network
-
-
-def _name_networks(networks: Sequence[Network], node: str) -> dict[str, str]:
-    """Return the first network of each interface: all rails together come before each alone."""
-    return {
-        member.interface: network.name
-        for network in reversed(networks)
-        for member in network.rails_of(node)
-    }

@@ -105,7 +105,6 @@ def nvlink(network: Network) -> Ceiling | Skipped:
 
 
 def simulated(network: Network) -> Ceiling | Skipped:
-    """Return the stated rate itself."""
     why = "a fluid model has no packets, nothing is taken off"
     return ceiling_of(network, "simulated link rate", bare(network, why))
 

@@ -16,22 +16,18 @@ from fabricgauge.model.run import Launch, Run
 def gather_evidence(run: Run) -> RunEvidence:
     """Return what the run's launches show; imported logs have no counters and placements."""
     networks = dict.fromkeys(launch.network for launch in run.launches)
+    # Nodes may boot between two jobs of Slurm.
     return RunEvidence(
         tuple(
             _gather_network(
                 run.fabric,
                 name,
                 [launch for launch in run.launches if launch.network == name],
-                boots_once=not _has_jobs(run),
+                boots_once=not any(fact.startswith("Slurm ") for fact in run.environment),
             )
             for name in networks
         )
     )
-
-
-def _has_jobs(run: Run) -> bool:
-    """Check whether jobs of Slurm made the run: nodes may boot between two of them."""
-    return any(fact.startswith("Slurm ") for fact in run.environment)
 
 
 def _gather_network(

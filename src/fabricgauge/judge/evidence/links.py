@@ -136,7 +136,6 @@ def _find_events(
 
 
 def _list_counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
-    """Yield interface, counter and its value."""
     for name, counters in sorted(interfaces.items()):
         for counter, count in (
             () if isinstance(counters.link, Skipped) else counters.link.counts.items()

@@ -382,7 +382,10 @@ def _promote_suspects(rechecked: RecheckedAnalysis) -> PairAnalysis:
     candidates = [
         suspect
         for suspect in (*analysis.suspects, *analysis.doubtful)
-        if not any(_covers(fault, suspect) for fault in analysis.faults)
+        if not any(
+            fault.names == suspect.names and fault.part in (suspect.part, "node")
+            for fault in analysis.faults
+        )
     ]
     claims: tuple[Claim, ...] = (*candidates, *analysis.faults)
     pair_claims = [claim for claim in claims if claim.part in WAYS]
@@ -558,11 +561,6 @@ def _is_cleared(rechecked: RecheckedAnalysis, suspect: Suspect) -> bool:
         return False
     comparison = rechecked.compare(suspect)
     return comparison.enough and not comparison.reaches
-
-
-def _covers(fault: PairFinding, suspect: Suspect) -> bool:
-    """Check whether a fault already names the suspect, as the same part or as the whole node."""
-    return fault.names == suspect.names and fault.part in (suspect.part, "node")
 
 
 def _join_directions(findings: Sequence[PairFinding]) -> tuple[PairFinding, ...]:

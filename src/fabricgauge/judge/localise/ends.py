@@ -42,7 +42,6 @@ class Endpoint(msgspec.Struct, frozen=True):
 
     @property
     def directions(self) -> tuple[int, ...]:
-        """The directions that are slow."""
         return {"sender": (SENDING,), "receiver": (RECEIVING,)}.get(self.part, (SENDING, RECEIVING))
 
 
@@ -260,7 +259,6 @@ def _next(unexplained: Unexplained, named: Collection[int]) -> list[Endpoint]:
 
 
 def standing_out(level_tests: LevelTests, limit: float) -> list[Endpoint]:
-    """Return all ends that stand out."""
     q = level_tests.q
     slow = may_reach(level_tests.excess, level_tests.error, limit) & (q <= limits.RATE)
     return [

@@ -44,7 +44,6 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return "pair" if self.slow.adds_up else "direction"
 
     def node(self, end: Endpoint) -> PairFinding:
-        """Return the finding of a slow node, sender or receiver."""
         at, sides = slice(end.index, end.index + 1), self.slow.sides
         row_blocks = [sides[side](at, ALL) for side in end.directions[: len(sides)]]
         measured = sum(int(np.isfinite(block).sum()) for block in row_blocks)
@@ -58,7 +57,6 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         return self.finding(end.part, names, end, measured, tuple(evidence), end.q)
 
     def group(self, end: Endpoint) -> PairFinding:
-        """Return the finding of a group whose uplink is slow."""
         inside = self.grouping.members[end.index]
         pairs = inside.size * (len(self.matrix.nodes) - inside.size) * len(end.directions)
         evidence = (

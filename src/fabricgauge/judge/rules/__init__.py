@@ -60,6 +60,5 @@ DECIDING_IMPORTED: tuple[str, ...] = ("fraction",)
 
 
 def load_rule(rule: str) -> Rule:
-    """Return the module of a rule."""
     module: Rule = import_module(f"{__name__}.{rule.replace('-', '_')}")
     return module

@@ -119,7 +119,15 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
 def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Verdict:
     forward, backward = asymmetry.forward, asymmetry.backward
     fine = asymmetry.beyond_intervals <= subject.limit("asymmetry.warn")
-    host_signs = () if fine else _signs(subject, asymmetry)
+    host_signs = (
+        ()
+        if fine
+        else tuple(
+            host.signs(stream)
+            for stream in streams(subject, asymmetry.forward.pattern)
+            if stream.series.ends == asymmetry.slower.ends
+        )
+    )
     signs = tuple(sign for stream_signs in host_signs for sign in stream_signs.against)
     outcome = Outcome.PASS if fine else Outcome.WARN
     if asymmetry.beyond_intervals > subject.limit("asymmetry.fail"):
@@ -143,13 +151,4 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Verdict:
         VerdictSubject(
             "directions", subject.name, forward.ends, forward.pattern, forward.variant, program
         ),
-    )
-
-
-def _signs(subject: Subject, asymmetry: Asymmetry) -> tuple[host.Signs, ...]:
-    """Return the signs that a host or other traffic limits, or may limit, the slower direction."""
-    return tuple(
-        host.signs(stream)
-        for stream in streams(subject, asymmetry.forward.pattern)
-        if stream.series.ends == asymmetry.slower.ends
     )

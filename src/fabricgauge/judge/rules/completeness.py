@@ -23,7 +23,11 @@ _ONE_RUN = "report each run from its own directory: copy it again from where it 
 
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdict | Skipped:
-    if mixed := _find_mixed(subject):
+    if mixed := tuple(
+        f"launch {launch.number}: {sentence}"
+        for launch in (*subject.launches, *subject.loopbacks)
+        for sentence in launch.mixed
+    ):
         summary = f"records do not belong to this run: {sentences.listed(mixed, 2)}"
         return Verdict(
             Outcome.INVALID, summary, evidence=mixed, cause=_TWO_RUNS, remedy=_ONE_RUN
@@ -65,14 +69,6 @@ def judge(subject: Subject) -> Verdict | Skipped:
         ends[0] if ends else cause,
         f"{_next_step(subject, bool(reasons))}measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
-
-
-def _find_mixed(subject: Subject) -> tuple[str, ...]:
-    return tuple(
-        f"launch {launch.number}: {sentence}"
-        for launch in (*subject.launches, *subject.loopbacks)
-        for sentence in launch.mixed
-    )
 
 
 def _find_skipped_ways(subject: Subject) -> tuple[str, ...]:

@@ -241,7 +241,6 @@ def _is_on_network(subject: Subject, trouble: ErrorCount) -> bool:
 
 
 def sentence(lost: LostSegments) -> str:
-    """Return a sentence on the losses of one direction."""
     return (
         f"{sentences.direction(lost.origin, lost.target)}: TCP lost {lost.count:,} of about"
         f" {lost.segments:,.0f} segments ({figures.percent(lost.share)})"

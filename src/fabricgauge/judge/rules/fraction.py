@@ -134,7 +134,10 @@ def judge(subject: Subject) -> Verdicts:
     one_way = one_way or tuple(small_streams(subject)) or streams(subject, "latency")
     two_way = streams(subject, "bidirectional_bandwidth")
     if not one_way:
-        two_way = tuple(stream for stream in two_way if _fills_each_way(stream))
+        # The other direction carries at most the whole ceiling.
+        two_way = tuple(
+            stream for stream in two_way if 2 * stream.low - 1 >= stream.limit("fraction.pass")
+        )
     verdicts = [*(_judge_stream(stream, one_way) for stream in one_way + two_way), *collectives]
     if unlike_series:
         tables = sentences.counted(len(unlike_series), "table")
@@ -143,14 +146,6 @@ def judge(subject: Subject) -> Verdicts:
             Outcome.SKIPPED, f"{sentence}: {sentences.listed(unlike_series, 3)}", remedy=_STATE_RDMA
         ))  # fmt: skip
     return verdicts or _judge_no_stream(subject)
-
-
-def _fills_each_way(stream: Stream) -> bool:
-    """Check whether both directions together show that each is full.
-
-    The other direction carries at most the whole ceiling.
-    """
-    return 2 * stream.low - 1 >= stream.limit("fraction.pass")
 
 
 def _judge_no_stream(subject: Subject) -> Verdict:

@@ -65,7 +65,6 @@ def judge(subject: Subject) -> Verdict | Skipped:
 
 
 def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
-    """Yield the quickest small message of each direction."""
     for series in subject.of("latency"):
         small = [
             point

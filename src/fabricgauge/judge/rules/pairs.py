@@ -84,7 +84,6 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     alone: tuple[tuple[float, float], ...] = ()
 
     def select(self, cells: NDArray[np.int64]) -> "_Chosen":
-        """Return pairs by their places in the flat matrix."""
         rows, columns = np.divmod(cells, len(self.nodes))
         return _Chosen(self.nodes, rows, columns, self.shares[rows, columns])
 
@@ -204,14 +203,6 @@ def _named_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
         and (len(pairs.nodes) > THREE or fault.rechecked.confirmed)
         for name in fault.names
     }
-
-
-def _is_alone(subject: Subject, pairs: _Pairs, node: str) -> bool:
-    """Check whether the node's pairs were measured one at a time, as those of three nodes are."""
-    rechecked = (series for series in subject.again if series.pattern == "bandwidth")
-    few = len(pairs.nodes) <= THREE
-    in_turn = subject.by_suite and not subject.beside_others
-    return few or in_turn or any(node in series.ends for series in rechecked)
 
 
 def _best_pairs(subject: Subject) -> _Pairs | Skipped:
@@ -349,7 +340,11 @@ def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Verdict:
     shared = _explain_by_traffic(subject, pairs, slow)
     excuse = shared or _explain_by_quota(subject, pairs, slow)
     excuse = excuse or ("" if wire else _explain_by_waits(subject, pairs, slow))
-    sure = _is_alone(subject, pairs, slow.node)
+    # The pairs of three nodes are measured one at a time.
+    rechecked = (series for series in subject.again if series.pattern == "bandwidth")
+    few = len(pairs.nodes) <= THREE
+    in_turn = subject.by_suite and not subject.beside_others
+    sure = few or in_turn or any(slow.node in series.ends for series in rechecked)
     remark = "" if sure else "; not measured again alone"
     if shared:
         remark = "; other traffic takes the rest"

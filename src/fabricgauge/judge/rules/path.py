@@ -173,7 +173,10 @@ def _findings(subject: Subject) -> tuple[Verdict, ...]:
         enough = [node for node in launch_evidence.moved if node.payload_bytes >= least]
         cases = ((launch, case) for case in launch.completed)
         other = foreign.foreign_of(subject, cases) if enough else {}
-        apart = _apart(launch)
+        # With its own machine for each rank, no two ranks share memory.
+        machines = {placement.boot_id for placement in launch.placements}
+        nodes = launch.nodes
+        apart = len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
         for node in enough:
             evidence = (*_carried(subject, launch, node), *node.left_out)
             other_bytes = other[node.node].sent_bytes if node.node in other else 0
@@ -283,13 +286,6 @@ def _pinned(
         sentence = f"{sentence}, but almost none crossed {sentences.listed(idle)} of {node.node}"
         return Verdict(Outcome.WARN, sentence, _crossed(share), cause=_ONE_RAIL)
     return Verdict(Outcome.PASS, sentence, _crossed(share))
-
-
-def _apart(launch: Launch) -> bool:
-    """Check that each rank has its own machine, so that no two ranks share memory."""
-    machines = {placement.boot_id for placement in launch.placements}
-    nodes = launch.nodes
-    return len(machines) == len(launch.placements) and len(set(nodes)) == len(nodes)
 
 
 def _crossed(share: float) -> Figure:

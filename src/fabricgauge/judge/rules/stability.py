@@ -517,7 +517,6 @@ def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
 
 
 def _stalls(subject: Subject) -> Iterator[_Finding]:
-    """Yield the share of the time that passed in stalls."""
     count, longest_s, longest_series = 0, 0.0, ""
     stall_s = subject.limit("stability.stall")
     cases = [

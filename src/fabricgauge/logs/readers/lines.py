@@ -94,7 +94,6 @@ def _bare(text: str) -> str:
 
 
 def text_of(block: bytes) -> str:
-    """Return the plain text of a block's lines."""
     if len(block) > LONGEST_BYTES or b"\r" in block:
         return "\n".join(map(plain, block.split(b"\n")))
     return _bare(block.decode("utf-8", "replace"))

@@ -172,7 +172,6 @@ class NetPipeRun:
         self.left_out = 0
 
     def follows(self, row: NetPipeRow) -> bool:
-        """Check whether the row can belong to this run."""
         if not self.rows:
             return True
         last = self.rows[-1][1]

@@ -59,7 +59,6 @@ class Rows(msgspec.Struct, frozen=True, gc=False):
         return LogLine(self.number + self.count - 1, text[text.rfind("\n") + 1 :])
 
     def singles(self) -> "list[Rows]":
-        """Yield each row by itself."""
         width = len(self.columns)
         return [
             Rows(

@@ -152,7 +152,6 @@ class Streams:
 
     @property
     def numbered(self) -> bool:
-        """Check whether lines begin with their numbers."""
         return self._numbers is not None
 
     @property
@@ -164,7 +163,6 @@ class Streams:
             yield from stream.end()
 
     def split(self, number: int, text: str) -> "tuple[LogStream, str]":
-        """Return the stream of a line, and the line's text."""
         if self._numbers is not None or text.lstrip(" \t")[:1].isdecimal():
             text = self._behind_number(number, text)
         # No label begins with a #, as most lines between rows do.
@@ -426,7 +424,6 @@ class UnparsedRun:
         return runs
 
     def close(self) -> None:
-        """Close the open run, if there is one."""
         first, self._first = self._first, None
         if first is not None:
             text = first.text.strip()[:SHOWN_CHARACTERS]
@@ -602,7 +599,6 @@ class LogStream:
     def _with_start(
         self, found_curves: Iterable[SuiteCurve], over: bool = False
     ) -> Sequence[SuiteCurve]:
-        """Return curves with the facts of their program's start."""
         curves = tuple(found_curves)
         self.messages.add_to(curves, over)
         for curve in curves:
@@ -611,7 +607,6 @@ class LogStream:
         return curves
 
     def _items_of(self, found_curves: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
-        """Return the items from a line that the reader took."""
         curves = self._with_start(found_curves)
         refused = tuple[UnparsedLine, ...]()
         if self._reader is not None and self._unparsed.last == line.number:

@@ -111,7 +111,6 @@ class TableRows(msgspec.Struct, frozen=True, gc=False):
     wrong: Sequence[float] = ()
 
     def singles(self) -> "Iterator[TableRows]":
-        """Yield each row by itself."""
         for row, text in enumerate(self.text.split("\n")[: len(self.samples)]):
             single = slice(row, row + 1)
             yield TableRows(

@@ -47,7 +47,6 @@ class UnitWatch:
         self._spans: list[tuple[LogLine, str, int]] = []
 
     def take(self, line: LogLine) -> None:
-        """Look at a line between rows."""
         units = units_in(line.text)
         if not units:
             return

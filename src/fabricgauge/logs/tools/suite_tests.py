@@ -102,7 +102,6 @@ def read_tool(text: str) -> ToolWords:
 
 
 def chosen_tests(suite: str, names: Iterable[str]) -> tuple[SuiteTest, ...]:
-    """Return the rows of a suite's tests."""
     return tuple(SUITE_TESTS[suite][name] for name in names)
 
 

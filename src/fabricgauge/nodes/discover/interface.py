@@ -203,7 +203,6 @@ def find_network_changes(
 def find_member_changes(
     network: Network, member: Member, before: Node | Skipped, now: Node | Unreached | None
 ) -> Iterator[NetworkChange]:
-    """Yield the changes of one member, each with node, interface and network."""
     label = f"{member.node}:{member.interface} ({network.name})"
     if now is None:
         now = Unreached(member.node, f"{member.node}: its launcher does not list it")

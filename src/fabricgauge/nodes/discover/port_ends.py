@@ -107,7 +107,6 @@ class PortEndpoint(msgspec.Struct, frozen=True):
 
 
 def get_slot_link(adapter: Adapter) -> PcieLink | Skipped:
-    """Return the PCI Express link of an adapter's slot."""
     if adapter.driver in _PRESENTED:
         return Skipped("a hypervisor presents it")
     return adapter.pcie_now

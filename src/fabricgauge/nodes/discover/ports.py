@@ -160,7 +160,6 @@ def _make_network(name: str, wire: str, endpoints: Sequence[PortEndpoint]) -> Ne
 
 
 def _make_link_network(endpoint: PortEndpoint, **fields: Any) -> Network:
-    """Return a network with the values of a port's link."""
     mtu, is_by_interface, is_assumed = endpoint.mtu
     return Network(
         subnet="", technology=endpoint.technology, rate_bit_s=endpoint.rate_bit_s,

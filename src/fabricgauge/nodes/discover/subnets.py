@@ -49,7 +49,15 @@ def join_networks(
     declared_subnets = _parse_declared(declared)
     endpoints = _list_endpoints(nodes, declared_subnets)
     free = FreeEndpoints(endpoints)
-    stated_rates = _list_stated_rates(endpoints, declared_subnets)
+    stated_rates = {
+        (endpoint.node.name, endpoint.interface.name): (
+            declared_subnets[subnet].rate_bit_s,
+            declared_subnets[subnet].origin,
+        )
+        for subnet in reversed(_sort_most_specific_first(declared_subnets))
+        for endpoint in endpoints
+        if endpoint.ip.version == subnet.version and endpoint.ip in subnet
+    }
     groups: dict[Subnet, list[AddressEndpoint]] = {}
     for subnet in _sort_most_specific_first(declared_subnets):
         if len({endpoint.node.name for endpoint in free.find(subnet)}) > 1:
@@ -124,20 +132,6 @@ def _list_endpoints(nodes: tuple[Node, ...], declared: Iterable[Subnet]) -> list
 StatedRates = Mapping[tuple[str, str], tuple[float, str]]
 
 
-def _list_stated_rates(
-    endpoints: Iterable[AddressEndpoint], declared: Mapping[Subnet, DeclaredNetwork]
-) -> StatedRates:
-    return {
-        (endpoint.node.name, endpoint.interface.name): (
-            declared[subnet].rate_bit_s,
-            declared[subnet].origin,
-        )
-        for subnet in reversed(_sort_most_specific_first(declared))
-        for endpoint in endpoints
-        if endpoint.ip.version == subnet.version and endpoint.ip in subnet
-    }
-
-
 def _parse_address(address: Address) -> ipaddress.IPv4Interface | ipaddress.IPv6Interface:
     return ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}")
 
@@ -200,11 +194,9 @@ class FreeEndpoints:
         ]
 
     def find(self, subnet: Subnet) -> list[AddressEndpoint]:
-        """Return the free endpoints in a subnet."""
         return [self._all[number] for number in self._find_numbers(subnet)]
 
     def take(self, subnet: Subnet) -> list[AddressEndpoint]:
-        """Return the free endpoints in a subnet and remove them from the free ones."""
         numbers = self._find_numbers(subnet)
         for number in numbers:
             self._is_taken[number] = True
@@ -231,7 +223,6 @@ def _take_by_own_mask(
 
 
 def _is_network(endpoints: Sequence[AddressEndpoint]) -> bool:
-    """Check whether endpoints in a subnet that was not declared form a network."""
     return _join_nodes(endpoints) and not _are_inner_bridges(endpoints)
 
 

@@ -55,5 +55,4 @@ def forwarded_names(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def withheld_names(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the names that do not go to the nodes."""
     return frozenset(environment).difference(forwarded_names(environment))

@@ -344,7 +344,6 @@ def _meaning(exit_code: int | None) -> str:
 
 
 def signal_name(number: int) -> str:
-    """Return a signal's name, or its number if it has none."""
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -27,7 +27,6 @@ def apply_strictness(outcome: Outcome, fail_on: Collection[Strictness]) -> Outco
 
 
 def answer_run(judged: Judged, form: Form, outcome: Outcome) -> str:
-    """Return the line about a run."""
     return format_answer(form, outcome, headline(judged), _list_figures(judged))
 
 

@@ -85,7 +85,6 @@ def _describe_finding(
 
 
 def find_kinds(judged: Judged) -> dict[VerdictSubject, Kind]:
-    """Return the subjects whose verdict is below a failure, with the kind of finding."""
     outcomes = ((verdict.about.thing, _KINDS.get(verdict.outcome)) for verdict in judged.verdicts)
     return {thing: kind for thing, kind in outcomes if kind}
 

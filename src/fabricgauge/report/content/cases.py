@@ -157,7 +157,6 @@ def is_biased(case: ConcurrentCase) -> bool:
 
 
 def load(case: ConcurrentCase) -> str:
-    """Return the load of the other ranks, in words."""
     return LOADS.get(case.load, case.load)
 
 

@@ -234,7 +234,9 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
     if len(metrics) < FEWEST_METRICS:
         return ()
     numbered = [(number, metric) for number, metric in enumerate(metrics, 1)]
-    kinds = group_by(numbered, lambda pair: _metric_kind(pair[1]))
+    kinds = group_by(
+        numbered, lambda pair: "latency" if pair[1].quantity in LESS_IS_BETTER else "bandwidth"
+    )
     rows, series = [], []
     for kind, of_kind in (*sorted(kinds.items(), reverse=True), ("all", numbered)):
         shares = [metric.better for _, metric in of_kind]
@@ -262,10 +264,6 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
         doc.side_by_side((picture,)), doc.Table(heads, tuple(rows)),
         doc.Paragraph(note, kind="soft"),
     )  # fmt: skip
-
-
-def _metric_kind(metric: Metric) -> str:
-    return "latency" if metric.quantity in LESS_IS_BETTER else "bandwidth"
 
 
 def _metric_mark(number: int, metric: Metric) -> Mark:
@@ -331,7 +329,6 @@ def _level_cell(level: LevelFigure) -> str:
 
 
 def _level_series(figures: Sequence[LevelFigure], divided: bool) -> Iterator[PlotCurve]:
-    """Yield a curve over the levels for each message size."""
     for length, of_size in group_by(figures, lambda level: level.message_bytes).items():
         factor = SHOWN[of_size[0].quantity][1]
         marks = []

@@ -134,7 +134,6 @@ def document(comparison: Comparison, _setting: Setting) -> doc.Report:
 
 
 def headline(comparison: Comparison) -> str:
-    """Return the outcome in one sentence."""
     allowed = _share(comparison.tolerance)
     total = counted(len(comparison.pairs), "pair of curves", "pairs of curves")
     if comparison.outcome == "invalid":
@@ -244,7 +243,6 @@ def _overview(comparison: Comparison) -> doc.Section:
 
 
 def _result(pair: Pair) -> str:
-    """Return one word for a pair."""
     together = pair.summary
     if pair.invalid:
         return "INVALID"

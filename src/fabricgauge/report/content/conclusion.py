@@ -220,7 +220,6 @@ def next_steps(judged: Judged) -> tuple[Verdict, ...]:
 
 
 def consequences(judged: Judged) -> tuple[Verdict, ...]:
-    """Return the verdicts that are consequences of others."""
     return tuple(verdict for verdict in judged.verdicts if verdict.id in judged.follows)
 
 

@@ -51,7 +51,6 @@ def networks(judged: Judged) -> tuple[str | None, ...]:
 
 
 def curves_of(judged: Judged, network: str | None, patterns: Iterable[str]) -> tuple[Curve, ...]:
-    """Return a network's curves, pattern by pattern."""
     return tuple(
         curve
         for pattern in patterns

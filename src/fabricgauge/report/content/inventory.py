@@ -105,7 +105,6 @@ def lanes(link: PcieLink) -> str:
 
 
 def port(port: RdmaPort) -> str:
-    """Return one line on an RDMA port of one node."""
     facts = [
         port.protocol,
         *fill_known("{}", port.state),

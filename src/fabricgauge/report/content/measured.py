@@ -10,7 +10,6 @@ from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.memory import describe_memory
 from fabricgauge.model.pattern import BUFFER_WORDS, PATTERNS
-from fabricgauge.model.plan import Plan
 from fabricgauge.model.words.figures import (
     digits,
     half_width,
@@ -57,7 +56,9 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
     """Yield the usual sizes of each network, and the ends of every other curve."""
     columns = {doc.SCREEN: _ON_SCREEN, doc.TRACKER: tuple(_HEADS)}
     for network in (network for network in networks(judged) if not is_loopback(network)):
-        buffers = _describe_buffers(judged.run.plan)
+        plan = judged.run.plan
+        memory = f"; {describe_memory(plan.memory)}" if plan.memory else ""
+        buffers = memory + (f"; {BUFFER_WORDS[plan.buffers]}" if plan.buffers != "fewest" else "")
         title = f"{named(network)}{buffers}; medians, 95 % intervals, share of the ceiling"
         usual = tuple(
             _key_size_table(judged, curves_of(judged, network, patterns), medium)
@@ -70,12 +71,6 @@ def figures(judged: Judged) -> Iterator[doc.Section]:
             for medium, patterns in columns.items()
         )
         yield doc.Section("others", f"Measured in other patterns: {title}", tables, on=doc.TEXT)
-
-
-def _describe_buffers(plan: Plan) -> str:
-    """Return where the buffers are and how many, each after a semicolon, if that is not usual."""
-    memory = f"; {describe_memory(plan.memory)}" if plan.memory else ""
-    return memory + (f"; {BUFFER_WORDS[plan.buffers]}" if plan.buffers != "fewest" else "")
 
 
 def _key_size_table(judged: Judged, curves: tuple[Curve, ...], medium: doc.Medium) -> doc.Table:
@@ -185,7 +180,6 @@ def copies(judged: Judged) -> Iterator[doc.Section]:
 
 
 def curves(judged: Judged) -> doc.Section:
-    """Return a plot for each pattern of each network."""
     intro = (
         "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
     )
@@ -217,7 +211,6 @@ _CASES = (
 
 
 def cases(judged: Judged) -> doc.Section:
-    """Return every curve in figures."""
     tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
     none = (doc.Paragraph("No case was measured."),)
     return doc.Section(

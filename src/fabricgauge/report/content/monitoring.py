@@ -208,7 +208,6 @@ def _matrix_labels(analysis: PairAnalysis) -> Labels:
 
 
 def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
-    """Return the key figures of a run."""
     is_it = (({"outcome": outcome.value}, float(outcome is judged.overall)) for outcome in Outcome)
     rows: tuple[tuple[str, str, Series], ...] = (
         ("run_info", "The run of these figures.", _identity(judged)),

@@ -23,7 +23,6 @@ def curve_label(curve: SuiteCurve) -> str:
 
 
 def curve_sizes(curve: SuiteCurve) -> list[int]:
-    """Return the message sizes that a curve has."""
     return [point.message_bytes for point in curve.points if point.message_bytes is not None]
 
 

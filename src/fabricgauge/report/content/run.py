@@ -93,7 +93,10 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from measured.figures(judged)
     yield from measured.copies(judged)
     yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)
-    yield from _together(judged)
+    if any(case.together for launch in judged.run.launches for case in launch.measurements):
+        from fabricgauge.report.content.together import together
+
+        yield from together(judged)
     yield from suites.sections(judged)
     yield from () if pictured is curves else curves
     yield suites.references(judged)
@@ -136,15 +139,7 @@ def _pairs(judged: Judged) -> Iterator[doc.Section]:
         yield from pairs(judged)
 
 
-def _together(judged: Judged) -> Iterator[doc.Section]:
-    if any(case.together for launch in judged.run.launches for case in launch.measurements):
-        from fabricgauge.report.content.together import together
-
-        yield from together(judged)
-
-
 def _restrict(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
-    """Yield the sections for those media alone."""
     return (msgspec.structs.replace(section, on=section.on & medium) for section in sections)
 
 

@@ -259,7 +259,6 @@ _HOW = (
 
 
 def _table(curve: SuiteCurve) -> doc.Fold:
-    """Show one curve with all its figures."""
     description, unit = _what(curve), UNITS[curve.quantity]
     columns = (
         *doc.figure_heads("size", description),

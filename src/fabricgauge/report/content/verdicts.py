@@ -128,7 +128,6 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
 
 
 def _rows(ordered: tuple[Verdict, ...]) -> doc.Table:
-    """Return a row for each verdict, with figure and threshold."""
     rows = tuple(
         (
             badge(verdict.outcome), verdict.rule, verdict.subject,

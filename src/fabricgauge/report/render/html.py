@@ -96,7 +96,10 @@ def _prose(text: str) -> Any:
 
 def _table_rows(table: doc.Table) -> Any:
     """Return a table's rows; a template takes several times as long for thousands of cells."""
-    classes = [_column_class(column) for column in table.columns]
+    classes = [
+        ' class="n"' if column.right else ' class="how"' if column.loose else ""
+        for column in table.columns
+    ]
     last = len(table.rows) - 1 if table.total else -1
     rows = []
     for number, row in enumerate(table.rows):
@@ -108,10 +111,6 @@ def _table_rows(table: doc.Table) -> Any:
         )
         rows.append(f"    <tr{marked}>{''.join(cells)}</tr>\n")
     return Markup("".join(rows))  # noqa: S704 -- each text in it is escaped
-
-
-def _column_class(column: doc.ColumnHead) -> str:
-    return ' class="n"' if column.right else ' class="how"' if column.loose else ""
 
 
 def _hint(cell: doc.Inline) -> str:

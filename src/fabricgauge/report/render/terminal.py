@@ -78,18 +78,14 @@ def _parts(document: doc.Report) -> Iterator[RenderableType]:
     for paragraph in document.under:
         yield from _block(paragraph, 0)
     for section in document.sections:
-        yield from _section(section)
+        yield Text()
+        if section.title:
+            yield _plain(section.title, "bold")
+        wide = any(isinstance(block, doc.Table | doc.Judgement) for block in section.blocks)
+        yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
     if document.places:
         yield Text()
         yield from _blocks(document.places, 0)
-
-
-def _section(section: doc.Section) -> Iterator[RenderableType]:
-    yield Text()
-    if section.title:
-        yield _plain(section.title, "bold")
-    wide = any(isinstance(block, doc.Table | doc.Judgement) for block in section.blocks)
-    yield from _blocks(section.blocks, 0 if wide or not section.title else STEP)
 
 
 def _blocks(blocks: Iterable[doc.Block], indent: int) -> Iterator[RenderableType]:

@@ -136,7 +136,6 @@ class AppendedFile:
             os.close(self._file)
 
     def _sync_new_lines(self) -> None:
-        """Sync until no line is new."""
         while True:
             with self._lock:
                 if not self._unsynced:

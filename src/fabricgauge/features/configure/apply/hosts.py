@@ -116,12 +116,10 @@ def find_failed_check(
 
 
 def quote_command(command: Command) -> str:
-    """Quote a command for a sentence."""
     return f"'{brief(command.argv)}' on {on(command.node)}"
 
 
 def describe_end(completed: Completed) -> str:
-    """Describe how a command ended, with the end of its output."""
     how = "took too long" if completed.timed_out else f"ended with {completed.exit_code}"
     output = _short(completed.stderr or completed.stdout)
     return f"{how}: {output}" if output else how

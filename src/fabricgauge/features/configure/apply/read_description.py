@@ -341,7 +341,6 @@ def _service_node(node: str) -> str:
 
 @contextmanager
 def _key_errors(origin: str, key: str, expected: str = "") -> Iterator[None]:
-    """Add file and key to an error."""
     try:
         yield
     except (UsageError, ValueError) as error:

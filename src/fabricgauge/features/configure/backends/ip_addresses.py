@@ -33,7 +33,6 @@ def is_wrong(held: IpAddress, network: WantedNetwork, port: WantedPort) -> bool:
 def address_step(
     network: WantedNetwork, port: WantedPort, link: IpLink | Skipped, routes: Routes
 ) -> Step:
-    """Return one step for all addresses of one interface."""
     held = link.ipv4 if isinstance(link, IpLink) else ()
     wrong = [address for address in held if is_wrong(address, network, port)]
     right = [address for address in held if address.cidr == port.cidr]
@@ -174,7 +173,6 @@ PATIENCE_S = 30.0
 
 
 def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:
-    """Return a check that the interface has the planned address."""
     shown = Command(port.node, ("ip", "-o", "-4", "addr", "show", "dev", port.interface))
     return Verification(shown, f" {port.cidr} ", patience_s=patience_s)
 

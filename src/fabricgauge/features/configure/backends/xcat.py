@@ -43,10 +43,26 @@ def define(job: Draft) -> Iterator[Step]:
     """Yield the steps for tables, then for the names that xCAT derives from them."""
     for network in job.wanted:
         yield _network_step(job, network)
-    yield _makenetworks_step()
+    yield Step(
+        "Define the networks that the head itself is in",
+        "names of nodes in these networks would be left out otherwise",
+        (Command(HEAD, ("makenetworks",)),),
+        undo_note="it only adds the head's networks; rmdef -t network removes one",
+        follows=True,
+    )
     yield from (_nic_step(job, network, port) for network, port in job.ports)
     yield _makehosts_step(job)  # makedns reads the hosts file
-    yield _makedns_step(job)
+    yield Step(
+        "Let the head's name server know the names",
+        "nodes ask it; a new network needs its own zones, so that all are written anew (-n)",
+        (Command(HEAD, ("makedns", "-n")),),
+        tuple(
+            Verification(Command(HEAD, ("nslookup", name, "127.0.0.1")), f" {ip}\n")
+            for name, ip in _named_ends(job)
+        ),
+        undo_note=f"written anew when {_HOSTS} is put back",
+        follows=True,
+    )
     yield from _confignetwork_step(job)
 
 
@@ -152,16 +168,6 @@ def _definition_step(
     )
 
 
-def _makenetworks_step() -> Step:
-    return Step(
-        "Define the networks that the head itself is in",
-        "names of nodes in these networks would be left out otherwise",
-        (Command(HEAD, ("makenetworks",)),),
-        undo_note="it only adds the head's networks; rmdef -t network removes one",
-        follows=True,
-    )
-
-
 def _nic_step(job: Draft, network: WantedNetwork, port: WantedPort) -> Step:
     if "." in network.suffix:
         raise UsageError(
@@ -256,7 +262,6 @@ XCAT = Backend("xcat", questions, define, activate, _notes, pack, from_head=True
 
 
 def _named_ends(job: Draft) -> list[tuple[str, str]]:
-    """Return names and addresses of ends with a suffix."""
     return [
         (f"{port.node}{network.suffix}", port.ip) for network, port in job.ports if network.suffix
     ]
@@ -294,20 +299,6 @@ def _makehosts_step(job: Draft) -> Step:
 
 def _copy_command(source: str, target: str) -> Command:
     return Command(HEAD, ("cp", "-p", "--", source, target))
-
-
-def _makedns_step(job: Draft) -> Step:
-    return Step(
-        "Let the head's name server know the names",
-        "nodes ask it; a new network needs its own zones, so that all are written anew (-n)",
-        (Command(HEAD, ("makedns", "-n")),),
-        tuple(
-            Verification(Command(HEAD, ("nslookup", name, "127.0.0.1")), f" {ip}\n")
-            for name, ip in _named_ends(job)
-        ),
-        undo_note=f"written anew when {_HOSTS} is put back",
-        follows=True,
-    )
 
 
 #: Errors of the guide, by the kind of network in whose section they are; "" for both.

@@ -146,7 +146,12 @@ class ImbReader:
         curves = list(self._close(stopped=True))
         if self._output.version and self._output.part != "MT" and self._last is not None:
             last = self._last.last if isinstance(self._last, Rows) else self._last
-            self._report_missing(last, any(curve.cut_off for curve in curves))
+            is_reported = any(curve.cut_off for curve in curves)
+            names = [name for name in self._output.listed if name.lower() not in self._measured]
+            if names:
+                self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")
+            elif not is_reported:
+                self._report(last, repr(_LAST_LINE))
         self._forget()
         return curves
 
@@ -186,10 +191,3 @@ class ImbReader:
     def _close(self, stopped: bool) -> Iterable[SuiteCurve]:
         table, self._table = self._table, None
         return table.close(stopped) if table is not None else ()
-
-    def _report_missing(self, last: LogLine, is_reported: bool) -> None:
-        names = [name for name in self._output.listed if name.lower() not in self._measured]
-        if names:
-            self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")
-        elif not is_reported:
-            self._report(last, repr(_LAST_LINE))

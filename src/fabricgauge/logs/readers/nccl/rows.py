@@ -266,7 +266,6 @@ class NcclLayout(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def form_of(layout: NcclLayout) -> RowForm:
-    """Return the form of a layout's plain rows."""
     front = [ColumnUse(_FRONT_USES.get(name, "unknown")) for name in layout.front]
     return RowForm([*front, *[ColumnUse("figure")] * len(layout.group * len(layout.placements))])
 

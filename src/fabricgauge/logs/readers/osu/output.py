@@ -187,7 +187,6 @@ class OsuReader:
         return curves
 
     def _head(self, title: Title, line: LogLine) -> Iterable[SuiteCurve] | None:
-        """Take the heading of a table."""
         text, benchmark = line.text, title.benchmark
         layout = layout_of(text, benchmark) or windows_of(text, benchmark, self._rates)
         if layout is None:

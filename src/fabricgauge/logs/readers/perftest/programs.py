@@ -108,7 +108,6 @@ def titled(text: str) -> PerftestProgram | None:
 
 
 def named(command: str) -> PerftestProgram | None:
-    """Return the program that a command line starts."""
     match = NAME.search(command)
     if match is None:
         return None
@@ -188,7 +187,6 @@ def _role(cell: "re.Match[str]") -> str:
 
 
 def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
-    """Return the columns that become curves, by role."""
     of_latency = layout.kind == "lat"
     columns = (
         _latency_columns(layout.roles, program)

@@ -154,7 +154,6 @@ def programs_of(text: str) -> tuple[PerftestProgram, ...]:
 
 
 def summary(line: LogLine, programs: Sequence[PerftestProgram]) -> ResultRows:
-    """Return the rows under such a heading."""
     skipped, figure = ColumnUse("skipped"), ColumnUse("figure")
     tables = [
         (_table(line, program), [ColumnUse("size"), *[skipped] * place, figure])

@@ -131,7 +131,6 @@ class Groups:
     def with_nodes(
         self, parent: Callable[[str], str] = lambda name: "", switches: Container[str] = ()
     ) -> tuple[Group, ...]:
-        """Return the groups that have nodes."""
         return tuple(
             Group(name, nodes, parent=parent(name), is_switch=name in switches)
             for name, nodes in self._nodes.items()

@@ -262,7 +262,6 @@ def _describe_port(port: RdmaPort) -> str:
 
 
 def group_members(networks: Iterable[Network]) -> dict[str, Members]:
-    """Return by node its members of each network."""
     by_node: dict[str, Members] = {}
     for network in networks:
         for member in network.members:

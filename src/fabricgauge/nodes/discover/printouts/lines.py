@@ -117,12 +117,10 @@ def to_word(value: object) -> str:
 
 
 def list_words(value: object) -> Iterator[str]:
-    """Yield the strings of a list, or the one string."""
     return filter(None, map(to_word, value if isinstance(value, list) else [value]))
 
 
 def to_table(value: object) -> dict[str, str]:
-    """Return an object's entries that are words."""
     if not isinstance(value, dict):
         return {}
     return {to_word(key): to_word(entry) for key, entry in value.items() if to_word(entry)}

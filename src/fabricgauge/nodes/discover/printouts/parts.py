@@ -64,7 +64,6 @@ def make_adapter(tool: str, kind: str, **fields: Any) -> Adapter:
 
 
 def make_port(tool: str, device: str, number: int, **fields: Any) -> RdmaPort:
-    """Return a port with only its name and these fields."""
     absent = Skipped(f"{tool} does not give it")
     blank = RdmaPort(
         device, number, "", "", absent, absent, absent, absent, (), (), absent, (), (),

@@ -94,7 +94,6 @@ def _parse_cached(printout: PrintoutName, text: str) -> Parts:
 
 @lru_cache(maxsize=4096)
 def recognise_name(name: str) -> PrintoutName | None:
-    """Return the row for a printout of that name."""
     command, blank, arguments = name.strip()[:_MAX_NAME].partition(" ")
     stem = command.rpartition("/")[2]
     if not blank:

@@ -227,5 +227,4 @@ def choose_protocol(device: str, link_layer: str, ethernet: str = "") -> str:
 
 
 def build_adapter(tool: str, device: str, protocol: str, **fields: Any) -> Adapter:
-    """Return an adapter that is identified by its RDMA device."""
     return make_adapter(tool, KIND_OF.get(protocol, ""), rdma_devices=(device,), **fields)

@@ -78,7 +78,6 @@ def parse_pci(sections: dict[str, str]) -> Parts:
 
 
 def find_virtual_functions(facts: Mapping[str, str]) -> frozenset[str]:
-    """Return the addresses of all virtual functions in the facts."""
     texts = (text for name, text in facts.items() if name.startswith(f"{VIRTUAL} "))
     return frozenset(bus for text in texts for bus in text.split())
 

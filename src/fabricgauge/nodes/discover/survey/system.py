@@ -43,7 +43,6 @@ _SERVICE = re.compile(r"([A-Za-z0-9@_-]+)\.service")
 
 
 def parse_system(sections: dict[str, str]) -> Parts:
-    """Return the facts of all sections, and the loaded modules."""
     facts: Facts = {}
     for section, pattern, name, value, unit_bytes in _PATTERNS:
         for match in re.finditer(pattern, sections.get(section, ""), re.MULTILINE):

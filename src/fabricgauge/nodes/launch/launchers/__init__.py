@@ -12,6 +12,5 @@ LAUNCHERS = ("ssh", "local", "slurm", "srun", "job")
 
 
 def launcher_of(name: str) -> "Launcher":
-    """Return the launcher with that name."""
     launcher: Launcher = importlib.import_module(f"{__name__}.{name}").LAUNCHER
     return launcher

@@ -48,17 +48,12 @@ def _launcher(access: HostAccess, launch: PlannedLaunch, hosts: tuple[str, ...])
     if lets_slurm_place(access):
         return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
     if access.launcher == "slurm":
-        _require_slurm_order(launch, access)
+        names = tuple(dict.fromkeys(launch.nodes))
+        if names != tuple(node for node in access.nodes if node in names):
+            raise CannotRun(
+                f"this MPI's launcher starts ranks in Slurm's order of nodes, not in the order"
+                f" {', '.join(names)}: leave --rank-order out, or use --launcher srun"
+            )
         return ("-launcher", "slurm", *hosts)
     agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, *hosts)
-
-
-def _require_slurm_order(launch: PlannedLaunch, access: HostAccess) -> None:
-    """Refuse an order of ranks that differs from the order in which srun starts the proxies."""
-    names = tuple(dict.fromkeys(launch.nodes))
-    if names != tuple(node for node in access.nodes if node in names):
-        raise CannotRun(
-            f"this MPI's launcher starts ranks in Slurm's order of nodes, not in the order"
-            f" {', '.join(names)}: leave --rank-order out, or use --launcher srun"
-        )

@@ -98,19 +98,17 @@ def _parameters(launch: PlannedLaunch, is_orte: bool) -> dict[str, str]:
     if is_loopback(launch.network):
         return {**_btl("tcp,self", "lo"), **osc}
     if is_pinned(launch) and launch.subnet:
-        _require_ipv4(launch.network, launch.subnet)
+        # Names of interfaces may differ between nodes, so subnets are given.
+        network = launch.network
+        subnet = launch.subnet
+        if ":" in subnet:
+            raise CannotRun(
+                f"Open MPI cannot be pinned to {network} ({subnet}): it accepts only IPv4 subnets."
+                " Measure with another MPI (--mpi mpich), without MPI (--tool iperf3), or other"
+                " networks (--network)"
+            )
         return {**_btl(f"tcp,self,{'vader' if is_orte else 'sm'}", launch.subnet), **osc}
     return osc if is_orte else {}
-
-
-def _require_ipv4(network: str | None, subnet: str) -> None:
-    """Refuse a subnet that the BTL cannot read; names of interfaces may differ between nodes."""
-    if ":" in subnet:
-        raise CannotRun(
-            f"Open MPI cannot be pinned to {network} ({subnet}): it accepts only IPv4 subnets."
-            " Measure with another MPI (--mpi mpich), without MPI (--tool iperf3), or other"
-            " networks (--network)"
-        )
 
 
 def _btl(names: str, include: str) -> dict[str, str]:
