@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.compare.sides import find_side
+from fabricgauge.features.application import profile_content
 from fabricgauge.features.application.other_profilers import mpip_profile
 from fabricgauge.features.application.prediction import predict
 from fabricgauge.features.application.prediction_content import document, headline
@@ -40,6 +41,12 @@ def test_the_section_alone_is_a_profile(tmp_path: Path) -> None:
     assert profile.sites == mpip_profile(FIXTURE.read_text()).sites
     assert profile.ranks == ()
     assert {mix.site for mix in profile.mix} == {site.site for site in profile.sites}
+    assert profile_content.headline(profile) == "12 call sites sent 2.779 MB in 156 calls"
+    shown = profile_content.KIND.document(profile, Setting()).sections
+    (calls,) = next(section for section in shown if section.ident == "calls").blocks
+    assert isinstance(calls, doc.Table)
+    assert calls.rows[0][0] == "MPI_Sendrecv"  # the most bytes first: times are unknown
+    assert {row[-1] for row in calls.rows} == {"–"}
 
 
 def test_a_file_without_the_section_is_none(tmp_path: Path) -> None:

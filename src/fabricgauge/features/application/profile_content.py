@@ -54,6 +54,9 @@ def records(profile: ApplicationProfile, _setting: Setting) -> Records:
 
 def headline(profile: ApplicationProfile) -> str:
     sent = sum(rank.sent_bytes for rank in profile.ranks)
+    if not profile.ranks and profile.sites:
+        calls, sent = (sum(getattr(s, name) for s in profile.sites) for name in ("calls", "bytes"))
+        return f"{counted(len(profile.sites), 'call site')} sent {amount(sent)} in {calls:,} calls"
     messages = f", {amount(sent)} in messages" if profile.source == "fabricgauge" else ""
     sentence = (
         f"{profile.program} on {counted(profile.size, 'rank')}, {counted(profile.nodes, 'node')}:"
@@ -91,7 +94,7 @@ def _sections(profile: ApplicationProfile) -> Iterator[doc.Section]:
     loss = f"{lost:,} calls did not fit into their ranks' memory and are left out"
     notes = (*profile.notes, *((loss,) if lost else ()))
     yield doc.Section("notes", "Caveats", (doc.Items(notes),))
-    every_s = sum(rank.wall_s for rank in profile.ranks) or 1.0
+    every_s = sum(rank.wall_s for rank in profile.ranks)
     yield _calls(profile, every_s)
     yield _sizes(profile, every_s)
     yield _sites(profile)
@@ -119,7 +122,7 @@ def _figures(mixes: Sequence[CallMix], every_s: float) -> tuple[str, ...]:
     complete = moved and moved == sum(mix.bytes for mix in placed)
     return (
         f"{calls:,}", amount(moved) if moved else "–", percent(away / moved) if complete else "–",
-        duration(time_s), percent(time_s / every_s),
+        *((duration(time_s), percent(time_s / every_s)) if every_s else ("–", "–")),
     )  # fmt: skip
 
 
@@ -128,7 +131,9 @@ _FIGURES = doc.heads(">calls", ">bytes", ">to other nodes", ">time, all ranks", 
 
 def _calls(profile: ApplicationProfile, every_s: float) -> doc.Section:
     groups = _group_mixes(profile.mix, "call", "ranks")
-    groups.sort(key=lambda mixes: -sum(mix.time_s for mix in mixes))
+    groups.sort(
+        key=lambda mixes: (-sum(mix.time_s for mix in mixes), -sum(mix.bytes for mix in mixes))
+    )
     rows = tuple(
         (f"MPI_{mixes[0].call}", str(mixes[0].ranks or "–"), *_figures(mixes, every_s))
         for mixes in groups

@@ -261,7 +261,8 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
                 lines = _least_times(measured, sized)
                 pictures.append(_picture(sized, f"{part.title}{kind and ': '}{kind}", lines))
             tables += _tables(sized)
-    for sized in _split(curve for curve in rates if curve_sizes(curve)):
+    rates = [curve for curve in rates if curve_sizes(curve)]
+    for sized in _split(rates):
         marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in sized)
         title = "Throughput" if len(rates) == len(sized) else f"Throughput: {_kind(sized[0])}"
         pictures.append(Picture(title, "MB/s", False, marks))
