@@ -76,6 +76,7 @@ def test_what_a_reference_prints_is_not_derived_again(measured: MeasuredCampaign
     text = page(measured, "html")
     assert "0.07000" in text
     assert "0.07381" not in text
+    assert "Throughput: latency" not in text
 
 
 def test_a_part_that_was_left_out_repeats_no_reference(measured: MeasuredCampaign) -> None:
