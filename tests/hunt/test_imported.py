@@ -67,6 +67,17 @@ SOUND: Mapping[str, Trick] = {
     "two nodes in the command": Trick(
         logs.osu_bw(before="+ mpirun -np 2 --host c1,c2 ./osu_bw\n"), words=()
     ),
+    "hosts by the names of their adapters": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host c1-ib0,c2.example.org ./osu_bw -i 20 -x 2\n")
+    ),
+    "hosts that a variable has": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host $A,${B} ./osu_bw\n")
+    ),
+    "more hosts than the two ranks need": Trick(logs.osu_bw(), words=("--hosts", "c[1-16]")),
+    "two pairs of two nodes, rank by rank": Trick(
+        logs.osu_mbw_mr([(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=2),
+        words=("--hosts", "c1,c1,c2,c2"),
+    ),
 }
 
 TRICKS: Mapping[str, Trick] = {
@@ -98,6 +109,16 @@ TRICKS: Mapping[str, Trick] = {
         words=(),
     ),
     "one host by --hosts": Trick(logs.osu_bw(), words=("--hosts", "c1,c1")),
+    "more ranks than the program has": Trick(logs.osu_bw(), words=("--hosts", "c1,c2,c2")),
+    "a pair on one of two hosts": Trick(logs.osu_bw(), words=("--hosts", "c1,c1,c2,c2")),
+    "each pair on one of two hosts": Trick(
+        logs.osu_mbw_mr([(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=2),
+        words=("--hosts", "c1,c2,c1,c2"),
+    ),
+    "other hosts than the command's": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host d1,d2 ./osu_bw\n")
+    ),
+    "other hosts than the table's": Trick(logs.nccl(11.9, NCCL)),
     "two names of one host": Trick(logs.osu_bw(), words=("--hosts", "c1,c1.example.org")),
     "two names of this host": Trick(logs.osu_bw(), words=("--hosts", "localhost,127.0.0.1")),
     "perftest to its own port": Trick(logs.perftest(97.6, local="0x0001", remote="0x0001")),
@@ -119,6 +140,23 @@ TRICKS: Mapping[str, Trick] = {
     "no network stated": Trick(logs.osu_bw(), network=None),
     "small latency only": Trick(logs.osu_latency({0: 0.98, 8: 1.0, 64: 1.08})),
     "small messages only": Trick(logs.osu_bw({8: 15.0, 64: 120.0, 1024: 1900.0})),
+    "one iteration without warm-up": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host c1,c2 ./osu_bw -i 1 -x 0\n"), words=()
+    ),
+    "two iterations, the option written out": Trick(
+        logs.osu_bw(before="+ mpirun -np 2 --host c1,c2 ./osu_bw --iterations=2\n"), words=()
+    ),
+    "imb with one repetition": Trick(
+        logs.imb_pingpong().replace("         1000  ", "            1  ")
+    ),
+    "nccl with one iteration": Trick(
+        logs.nccl(11.9, NCCL).replace("iters: 5 iters: 20", "iters: 0 iters: 1"), words=()
+    ),
+    "no pairs": Trick(
+        logs.osu_mbw_mr(
+            [(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=1
+        ).replace("pairs: 1", "pairs: 0")
+    ),
     "heading without rows": Trick(logs.osu_bw({})),
     "two of many processes": Trick(logs.imb_pingpong(processes="2 "), words=()),
     "cut off": Trick(logs.osu_bw({s: v for s, v in logs.EDR_MB_S.items() if s <= 1 << 12})),

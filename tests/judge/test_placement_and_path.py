@@ -118,15 +118,23 @@ def test_each_rank_on_the_wrong_one_of_two_nodes_of_one_host_name_is_told_by_its
     ]
 
 
-def test_a_node_of_the_planned_name_and_another_boot_is_another_node_or_run() -> None:
-    """Two boards have one host name, or the records are those of another run."""
-    other = (on(0, "c1", "boot-c1", "net:[0]"), on(1, "c2", "boot-x", "net:[1]"))
-    verdict = planted.the(planted.verdicts(with_placements(*other)), "placement", Outcome.INVALID)
+def test_a_node_that_was_started_again_after_discovery_is_named_and_undecided() -> None:
+    later = (on(0, "c1", "boot-c1", "net:[0]"), on(1, "c2", "boot-x", "net:[1]"))
+    given_verdicts = planted.verdicts(with_placements(*later))
+    verdict = planted.the(given_verdicts, "placement", Outcome.INCONCLUSIVE)
     assert verdict.summary.endswith(
-        "rank 1 ran on c2, but not on the c2 that discovery read: its boot id is boot-x, that of c2"
-        " is boot-c2"
+        "rank 1 ran on c2, which was probably started again since discovery: its boot id is boot-x,"
+        " that of c2 is boot-c2"
     )
-    assert "started again" in verdict.cause and "host name of its own" in verdict.remedy
+    assert "started again" in verdict.cause and "measure again" in verdict.remedy
+    assert overall(given_verdicts) is Outcome.INCONCLUSIVE
+
+
+def test_a_rank_on_another_known_node_of_the_planned_name_is_invalid() -> None:
+    """Discovery knows the boot id as that of c1: two boards have one host name."""
+    other = (on(0, "c2", "boot-c2", "net:[7]"), on(1, "c2", "boot-c1", "net:[8]"))
+    given_verdicts = planted.verdicts(with_placements(*other))
+    assert planted.outcomes(given_verdicts, "placement") == {Outcome.INVALID}
 
 
 def test_a_node_may_boot_before_a_resumption_and_between_jobs() -> None:
@@ -136,7 +144,7 @@ def test_a_node_may_boot_before_a_resumption_and_between_jobs() -> None:
     ))  # fmt: skip
     jobs = msgspec.structs.replace(run, environment={"Slurm JobId": "17"})
     for one, outcome in (
-        (run, Outcome.INVALID), (resumed, Outcome.PASS), (jobs, Outcome.PASS)
+        (run, Outcome.INCONCLUSIVE), (resumed, Outcome.PASS), (jobs, Outcome.PASS)
     ):  # fmt: skip
         assert planted.outcomes(planted.verdicts(one), "placement") == {outcome}
 

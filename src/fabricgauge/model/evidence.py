@@ -62,7 +62,8 @@ class MisplacedRank(msgspec.Struct, frozen=True):
     """A rank that ran on the wrong node; ``meant`` is the planned one.
 
     ``host`` is its host name, ``node`` its node's name, empty if discovery did not read that node.
-    ``difference`` says how it differs from the planned node, empty if that is unknown.
+    ``difference`` says how it differs from the planned node, empty if that is unknown. It is
+    ``restarted`` if its name is right, and discovery read no node of its boot id.
     """
 
     rank: int
@@ -70,6 +71,7 @@ class MisplacedRank(msgspec.Struct, frozen=True):
     meant: str
     node: str = ""
     difference: str = ""
+    restarted: bool = False
 
 
 class LaunchPlacement(msgspec.Struct, frozen=True):

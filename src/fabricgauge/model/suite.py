@@ -169,7 +169,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     are the IP addresses of the local and the remote end (iperf). ``verbs_ends`` are the local and
     the remote end (perftest): equal ends are one port. ``rank_nodes`` are the nodes of all ranks,
     by name or number, as the options of the log's ``command`` determine them, or without a command
-    the latencies of all pairs; both are empty if neither does. ``link_type`` is ``Ethernet`` or
+    the latencies of all pairs; both are empty if neither does. ``command_hosts`` are the hosts that
+    a command names, used or not. ``link_type`` is ``Ethernet`` or
     ``IB``, ``mtu_bytes`` the RDMA connection's, ``devices`` are adapters or accelerators by name,
     ``provider`` is libfabric's or NCCL's name of the transport, ``library`` the MPI or NCCL with
     its version. ``data_checked`` is true if the suite compared the received data with the sent
@@ -183,6 +184,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     rank_hosts: tuple[str, ...] = ()
     rank_nodes: tuple[str, ...] = ()
     command: str = ""
+    command_hosts: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ()
     verbs_ends: tuple[VerbsEnd, ...] = ()
     link_type: str = ""
@@ -294,16 +296,16 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
         if self.evidence.same_end_reason:
             return self.evidence.same_end_reason
         log_hosts = self.hosts if len(self.hosts) > 1 else self.evidence.rank_hosts
-        if shared := self._find_shared_node(unify_hosts(log_hosts)):
+        if shared := self.find_shared_node(unify_hosts(log_hosts)):
             return f"the log itself names {shared[0]} for {shared[1]}"
-        if shared := self._find_shared_node(self.evidence.rank_nodes):
+        if shared := self.find_shared_node(self.evidence.rank_nodes):
             return f"the command starts {shared[1]} on one node: {self.evidence.command}"
         messages = {message.kind: message for message in reversed(self.evidence.messages)}
         if "local" in messages and not messages.keys() & {"remote", "tcp"} and len(self.ends) == 1:
             return f"the library connected the ranks within a node: {messages['local'].text}"
         return ""
 
-    def _find_shared_node(self, nodes: Sequence[str]) -> tuple[str, str] | None:
+    def find_shared_node(self, nodes: Sequence[str]) -> tuple[str, str] | None:
         """Return a node and the ranks that share it: all ranks, or two that are a pair."""
         if len(nodes) > 1 and len(set(nodes)) == 1:
             return nodes[0], "both ends" if len(nodes) == 2 else "all ranks"

@@ -85,8 +85,16 @@ def _describe_misplaced(fabric: Fabric, placement: Placement, meant: str) -> Mis
     known = fabric.nodes_on(placement.boot_id, placement.net_namespace)
     name = known[0].name if known and placement.boot_id and placement.net_namespace else ""
     node = fabric.node(meant)
-    difference = "" if isinstance(node, Skipped) else _find_difference(node, placement)
-    return MisplacedRank(placement.rank, placement.host, meant, name, difference)
+    if isinstance(node, Skipped):
+        return MisplacedRank(placement.rank, placement.host, meant, name)
+    difference = _find_difference(node, placement)
+    known_boots = {known_node.boot_id for known_node in fabric.nodes}
+    restarted = (
+        _has_name_of(placement, node)
+        and bool(node.boot_id and placement.boot_id)
+        and placement.boot_id not in known_boots
+    )
+    return MisplacedRank(placement.rank, placement.host, meant, name, difference, restarted)
 
 
 def _find_difference(node: Node, placement: Placement) -> str:
@@ -110,13 +118,16 @@ def _ran_on(fabric: Fabric, placement: Placement, meant_node: str, same_boot: bo
     on_stack = fabric.nodes_on(*stack)
     if all(stack) and on_stack:
         return any(known.name == meant_node for known in on_stack)
-    names = {meant_node}
     node = fabric.node(meant_node)
-    if not isinstance(node, Skipped):
-        if same_boot and _is_other_stack(fabric, node, placement):
-            return False
-        names |= {node.name, node.hostname}
-    return _short(placement.host) in {_short(name) for name in names}
+    if isinstance(node, Skipped):
+        return _short(placement.host) == _short(meant_node)
+    return _has_name_of(placement, node) and not (
+        same_boot and _is_other_stack(fabric, node, placement)
+    )
+
+
+def _has_name_of(placement: Placement, node: Node) -> bool:
+    return _short(placement.host) in {_short(node.name), _short(node.hostname)}
 
 
 def _is_other_stack(fabric: Fabric, node: Node, placement: Placement) -> bool:

@@ -1,5 +1,6 @@
 """Check that every rank ran on its planned node."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.interface import judge_networks
@@ -9,6 +10,7 @@ from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
 from fabricgauge.model.hosts import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import sentences
 
@@ -20,20 +22,27 @@ _ONE_NODE = (
 )
 _ONE_RANK = "a rank sent to itself, so memory was measured"
 _OTHER_NODE = "the launcher did not keep the planned nodes or their order"
-_OTHER_BOOT = (
-    "two nodes have this host name, the node was started again after discovery, or the records are"
-    " those of another run"
+_OTHER_BOOT = "two nodes have this host name, or the records are those of another run"
+_RESTARTED = (
+    "the node was started again between discovery and the launch; if not, another node has its host"
+    " name, or the records are those of another run"
 )
-_OWN_NAMES = (
-    "give each node a host name of its own, report each run from its own directory, and measure"
-    " again after a node was started again"
-)
+_AGAIN = "measure again: what discovery read of the node may no longer hold"
+_OWN_NAMES = "give each node a host name of its own, and report each run from its own directory"
 _ONE_MACHINE = "the nodes are containers or namespaces of one machine"
 _CUT_SHORT = "the engine's output was cut short"
 _REMEDY = (
     "start one rank per node in the planned order: MPICH and Intel MPI: -hosts A,B -ppn 1;"
     " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1"
 )
+
+_UNLIKE = (
+    "--hosts belongs to another log, or a host has names that do not begin alike",
+    "state the ranks of this log, in rank order, or leave --hosts out if the log names its hosts",
+)
+#: A host's name, neither an address nor the number of a node that a command starts.
+_NAME = re.compile(r"[A-Za-z][\w.-]*")
+_REMEDIES = {_OTHER_BOOT: _OWN_NAMES, _RESTARTED: _AGAIN}
 
 #: Outcome and sentence for one launch's ranks, and the cause unless it passes.
 _Sign = tuple[Outcome, str, str]
@@ -60,7 +69,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         summary,
         evidence=tuple(dict.fromkeys(sentence for _, sentence, _ in signs)),
         cause=cause,
-        remedy="" if fine else _OWN_NAMES if cause == _OTHER_BOOT else _REMEDY,
+        remedy="" if fine else _REMEDIES.get(cause, _REMEDY),
     )
 
 
@@ -78,14 +87,24 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     stated = [node for launch in subject.launches for node in launch.nodes]
     nodes = tuple(dict.fromkeys(unify_hosts(stated)))
     single_node = f"--hosts names {nodes[0]} for all ranks" if len(nodes) == 1 else ""
-    for curve, _ in reversed(named):
-        if reason := curve.inside_node:
+    curves = [(curve, launch.nodes) for launch in subject.launches for curve in launch.curves]
+    for curve, hosts in reversed(curves):
+        if reason := curve.inside_node or _find_stated_node(curve, hosts):
             single_node = f"{curve.source}:{curve.first_line}: {reason}"
     if single_node and subject.medium == "memory":
         return Verdict(Outcome.PASS, f"{single_node}; {subject.name} is inside a node")
     if single_node:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
         return Verdict(outcome, single_node, cause=_ONE_NODE, remedy=_REMEDY)
+    unlike = [
+        f"{curve.source}:{curve.first_line}: {difference}"
+        for curve, hosts in curves
+        if (difference := _find_contradiction(curve, hosts))
+    ]
+    if unlike:
+        return Verdict(
+            Outcome.WARN, unlike[0], evidence=tuple(unlike), cause=_UNLIKE[0], remedy=_UNLIKE[1]
+        )
     if named and all(len(set(hosts)) > 1 for _, hosts in named):
         hosts_named = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
         summary = f"the logs name different hosts ({sentences.listed(hosts_named)})"
@@ -94,6 +113,44 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         summary = f"stated when the logs were imported, not proved: {sentences.listed(nodes)}"
         return Verdict(Outcome.PASS, summary)
     return Skipped("unknown: the logs do not name the hosts of the ranks (state them with --hosts)")
+
+
+def _find_stated_node(curve: SuiteCurve, stated: Sequence[str]) -> str:
+    """Return that --hosts puts a pair on one node; empty if it does not, or the log is clearer."""
+    evidence = curve.evidence
+    is_known = len(curve.hosts) > 1 or evidence.rank_hosts or evidence.rank_nodes
+    shared = None if is_known else curve.find_shared_node(unify_hosts(stated))
+    return f"--hosts names {shared[0]} for {shared[1]}" if shared else ""
+
+
+def _find_contradiction(curve: SuiteCurve, stated: Sequence[str]) -> str:
+    """Return how --hosts contradicts a log's host names or number of ranks, if it does."""
+    hosts = _find_log_hosts(curve) if stated else ()
+    if any(not any(_is_alias(host, name) for name in stated) for host in hosts):
+        return f"the log names {sentences.listed(hosts, 4)}, --hosts {sentences.listed(stated, 4)}"
+    nodes = unify_hosts(stated)
+    ranks = 1 + max((max(ends) for ends in curve.ends), default=0)
+    waiting = "waiting processes" in curve.settings
+    if len(set(nodes)) < len(nodes) != ranks > 1 and not waiting:
+        return f"--hosts names {len(nodes)} ranks, {curve.benchmark} has {ranks}"
+    return ""
+
+
+def _find_log_hosts(curve: SuiteCurve) -> tuple[str, ...]:
+    """Return the host names in a log or its command; addresses and numbers are no names."""
+    evidence = curve.evidence
+    hosts = (*curve.hosts, *evidence.rank_hosts, *evidence.rank_nodes, *evidence.command_hosts)
+    return tuple(dict.fromkeys(host for host in hosts if _NAME.fullmatch(host)))
+
+
+def _is_alias(host: str, name: str) -> bool:
+    """Check for two names of one host: ``c1``, ``c1.example.org``, ``c1-ib0``."""
+    short, full = sorted((_short(host), _short(name)), key=len)
+    return full == short or (full.startswith(short) and not full[len(short)].isalnum())
+
+
+def _short(name: str) -> str:
+    return name.partition(".")[0].casefold()
 
 
 def _to_itself(subject: Subject) -> Iterator[_Sign]:
@@ -140,13 +197,16 @@ def _signs(placed: LaunchPlacement, *, virtual: bool) -> Iterator[_Sign]:
             sentence = f"{places}, but all have boot id {machine[0].boot_id}: one kernel"
             yield Outcome.WARN, sentence, _ONE_MACHINE
     for misplaced in placed.misplaced:
-        yield Outcome.INVALID, f"{at}: {_describe_misplaced(misplaced)}", _cause_of(misplaced)
+        outcome = Outcome.INCONCLUSIVE if misplaced.restarted else Outcome.INVALID
+        yield outcome, f"{at}: {_describe_misplaced(misplaced)}", _cause_of(misplaced)
 
 
 def _describe_misplaced(rank: MisplacedRank) -> str:
     """Return where a rank ran, by the name that distinguishes its node from the planned one."""
     node = rank.node or rank.host
     where = f"rank {rank.rank} ran on {node}"
+    if rank.restarted:
+        return f"{where}, which was probably started again since discovery: {rank.difference}"
     if not _is_same_name(node, rank.meant):
         name = "" if _is_same_name(node, rank.host) else f" (host name {rank.host})"
         detail = f": {rank.difference}" if rank.difference and name else ""
@@ -155,11 +215,13 @@ def _describe_misplaced(rank: MisplacedRank) -> str:
 
 
 def _cause_of(rank: MisplacedRank) -> str:
+    if rank.restarted:
+        return _RESTARTED
     return _OTHER_BOOT if _is_same_name(rank.host, rank.meant) else _OTHER_NODE
 
 
 def _is_same_name(name: str, other_name: str) -> bool:
-    return name.partition(".")[0] == other_name.partition(".")[0]
+    return _short(name) == _short(other_name)
 
 
 def _list_places(placements: Sequence[Placement]) -> str:

@@ -36,6 +36,14 @@ _EDITED = (
     "the log was edited, or has columns of two runs",
     "import the log as its suite wrote it",
 )
+#: Fewer iterations are one accident; the first one may also connect the ranks.
+LEAST_SAMPLES = 3
+_FEW = (
+    "the program was told to iterate once or twice",
+    "measure again with the suite's own number of iterations (without -i and -x of OSU)",
+)
+#: Suites that stream for seconds; their samples are streams or intervals.
+_OF_SECONDS = ("iperf2", "iperf3")
 #: Bandwidths from here on, in bytes/s, are printed exactly enough; 2^20 bytes are 4.9 % more.
 _EXACT, _ROUNDED = 1e6, 0.1
 #: perftest prints six decimals of 10^6 messages/s: fewer are rounded by more than a twentieth.
@@ -155,7 +163,12 @@ def find_changing(subject: Subject) -> set[frozenset[str]]:
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
-    if columns := (*_contradicting(subject), *_beyond_extremes(subject), *_unlike_times(subject)):
+    if few := tuple(_single(subject)):
+        return Verdict(Outcome.WARN, few[0], evidence=few, cause=_FEW[0], remedy=_FEW[1])
+    if columns := (
+        *_contradicting(subject), *_beyond_extremes(subject), *_unlike_times(subject),
+        *_without_pairs(subject),
+    ):  # fmt: skip
         return Verdict(
             Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1]
         )
@@ -168,6 +181,22 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         subject.threshold(limit, "at most"), tuple(line for _, _, line in repeated),
         _APPENDED, _REMEDY_OF_LOGS,
     )  # fmt: skip
+
+
+def _single(subject: Subject) -> Iterator[str]:
+    """Yield tables whose every figure is of one or two iterations: a mean of nothing."""
+    for curve in subject.curves:
+        samples = {point.estimate.samples for point in curve.points}
+        judged = curve.suite in SUITES or (curve.pattern and curve.suite not in _OF_SECONDS)
+        if judged and samples and samples <= set(range(1, LEAST_SAMPLES)):
+            count = sentences.counted(max(samples), "iteration")
+            yield f"{curve.source}:{curve.first_line} {curve.benchmark}: each figure is of {count}"
+
+
+def _without_pairs(subject: Subject) -> Iterator[str]:
+    for curve in subject.curves:
+        if curve.settings.get("pairs") == "0":
+            yield f"{curve.source}:{curve.first_line} {curve.benchmark}: its heading has 0 pairs"
 
 
 def _contradicting(subject: Subject) -> Iterator[str]:

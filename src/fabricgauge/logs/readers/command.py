@@ -169,19 +169,29 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<largest>\d{1,18})?")
+_OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<number>\d{1,18})?")
+_OSU_ITERATIONS = re.compile(r"(?:-i|--iterations)=?(?P<number>\d{1,18})?")
 
 
 def largest_bytes(command: Command) -> int | None:
     """Return the largest message that the options of an OSU program ask for; None if none does."""
+    return _osu_number(command, _OSU_SIZES)
+
+
+def iterations(command: Command) -> int | None:
+    """Return the iterations of each figure that an OSU program is told; None without the option."""
+    return _osu_number(command, _OSU_ITERATIONS)
+
+
+def _osu_number(command: Command, option: re.Pattern[str]) -> int | None:
     place = next((at for at, word in enumerate(command.words) if _PROGRAM.fullmatch(word)), 0)
     options = command.words[place + 1 :] if command.program.startswith("osu_") else ()
     for word, value in zip(options, (*options[1:], ""), strict=False):
-        match = _OSU_SIZES.fullmatch(word)
+        match = option.fullmatch(word)
         if match is None:
             continue
-        largest = match["largest"] or value.rpartition(":")[2]
-        return int(largest) if largest.isdecimal() and len(largest) < 19 else None
+        number = match["number"] or value.rpartition(":")[2]
+        return int(number) if number.isdecimal() and len(number) < 19 else None
     return None
 
 
@@ -198,16 +208,28 @@ def rank_nodes(
     return _by_command(command, ranks, request) if command else ()
 
 
+def named_hosts(command: Command) -> tuple[str, ...]:
+    """Return the hosts that an MPI's command names, each once; the ranks may use fewer."""
+    lists = (_hosts(options.get("hosts", "")) for options in _options_of_parts(command))
+    named = [host for hosts in lists for host, _ in hosts] or [
+        host for host, _ in _on_line(command.text)
+    ]
+    return tuple(dict.fromkeys(named))
+
+
 def _asks_several(command: Command) -> bool:
     """Check whether a command itself names several hosts, or a number of nodes above one."""
+    return any(
+        options.get("nodes", "1") not in ("1", "1-1") or len(_hosts(options.get("hosts", ""))) > 1
+        for options in _options_of_parts(command)
+    )
+
+
+def _options_of_parts(command: Command) -> Iterator[dict[str, str]]:
+    """Yield the options of each program of the launch."""
     for part in _parts(command.words):
-        options = dict(_options(command, part if part[:1] == [command.launcher] else ["", *part]))
-        if (
-            options.get("nodes", "1") not in ("1", "1-1")
-            or len(_hosts(options.get("hosts", ""))) > 1
-        ):
-            return True
-    return False
+        words = part if part[:1] == [command.launcher] else ["", *part]
+        yield dict(_options(command, words))
 
 
 def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ...]:

@@ -11,12 +11,19 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fabricgauge.logs.readers.command import Command, Request, largest_bytes, rank_nodes
+from fabricgauge.logs.readers.command import (
+    Command,
+    Request,
+    iterations,
+    largest_bytes,
+    named_hosts,
+    rank_nodes,
+)
 from fabricgauge.logs.readers.lines import command_line, remembered
 from fabricgauge.logs.readers.nccl.facts import PROGRAM, UNNAMED, renamed
 from fabricgauge.model.nccl import ADAPTERS
 from fabricgauge.model.nccl import SUITES as NCCL_SUITES
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 
 #: Facts of further ranks are dropped.
 MOST_RANKS = 1 << 16
@@ -176,10 +183,23 @@ class Launch:
             evidence = msgspec.structs.replace(
                 evidence, rank_nodes=nodes, command=command_line("; ".join(lines))
             )
+        if command and (hosts_named := named_hosts(command)):
+            evidence = msgspec.structs.replace(evidence, command_hosts=hosts_named)
         if command and curve.points and curve.cut_off.endswith(_SMALLER):
             last, largest = curve.points[-1].message_bytes or 0, largest_bytes(command)
             if largest is not None and last <= largest < max(1, 2 * last):
                 msgspec.structs.force_setattr(curve, "cut_off", "")
+        if command and (samples := iterations(command)):
+            points = tuple(_with_samples(point, samples) for point in curve.points)
+            msgspec.structs.force_setattr(curve, "points", points)
         msgspec.structs.force_setattr(curve, "evidence", evidence)
         if not curve.hosts:
             msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)
+
+
+def _with_samples(point: SuitePoint, samples: int) -> SuitePoint:
+    """Return a point with the number of its samples; a number in its own row stays."""
+    if point.estimate.samples:
+        return point
+    estimate = msgspec.structs.replace(point.estimate, samples=samples)
+    return msgspec.structs.replace(point, estimate=estimate)

@@ -217,9 +217,11 @@ class OsuReader:
 
     def _heading(self, title: Title, benchmark: str, checked: bool = False) -> SuiteHeading:
         settings = dict(self._settings)
-        pairs = max(1, int(settings.pop("pairs", "1")))
+        pairs = int(settings.get("pairs", "1"))
+        if pairs:  # no program of the suite prints 0
+            settings.pop("pairs", None)
         return SuiteHeading(
             suite="osu", version=title.version, benchmark=benchmark, title=title.text,
-            first_line=self._first_line, pairs=pairs, settings=settings,
+            first_line=self._first_line, pairs=max(1, pairs), settings=settings,
             evidence=LogEvidence(data_checked=checked),
         )  # fmt: skip
