@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.typed import typed
 
+import fabricgauge
 import fabricgauge.check.conclude as concluding
 from fabricgauge.check import kept_screen
 from fabricgauge.check.conclude import conclude, write_reports
@@ -149,6 +150,26 @@ def test_other_thresholds_or_another_program_judge_anew(
     assert any(b"/judge/judging.py " in file for file in program)
     monkeypatch.setattr(kept_screen, "_program_files", lambda: [*program[1:], program[0] + b"1"])
     assert kept_screen.read_screen(healthy, DEFAULTS) is None
+
+
+def test_the_list_of_an_installed_package_stands_for_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "fabricgauge"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.setattr(fabricgauge, "__file__", str(package / "__init__.py"))
+    editable = list(kept_screen._program_files())
+    (package / "__init__.py").write_text("edited = True")
+    edited = list(kept_screen._program_files())
+    assert len(editable) == len(edited) == 1 and editable != edited
+    record = tmp_path / f"fabricgauge-{fabricgauge.__version__}.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text("fabricgauge/__init__.py,sha256=a,11")
+    installed = list(kept_screen._program_files())
+    record.write_text("fabricgauge/__init__.py,sha256=b,11")
+    assert installed != list(kept_screen._program_files())
+    assert b"RECORD" in installed[0] and len(installed) == 1
 
 
 def test_a_renamed_run_or_one_that_others_can_change_is_judged_anew(

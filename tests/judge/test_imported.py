@@ -130,6 +130,9 @@ def test_both_directions_summed_are_halved() -> None:
 def test_sums_over_several_pairs_belong_to_no_single_link() -> None:
     many = curve({1 << 20: 3 * LIMIT}, pairs=4)
     assert outcomes(run(curve(STREAM), many))["overall"] is Outcome.PASS
+    alone = planted.judge(run(many), {"1GbE": CEILING})
+    verdict = planted.the(alone, "fraction", Outcome.INCONCLUSIVE)
+    assert "sums 4 pairs" in verdict.summary and "--hosts" in verdict.remedy
 
 
 def test_a_dip_of_means_is_named_but_warns_nobody() -> None:
@@ -174,6 +177,12 @@ def test_launchers_noise_does_not_warn_but_is_counted() -> None:
         (("h", "i"), (), Outcome.PASS),
         ((), ("c1", "c2"), Outcome.PASS),
         ((), (), Outcome.SKIPPED),
+        ((), ("c1", "c1", "c2", "c2"), Outcome.INVALID),
+        ((), ("c1", "c2", "c2"), Outcome.WARN),
+        ((), ("c1", "c2", "c3", "c4"), Outcome.PASS),
+        (("h", "i"), ("c1", "c2"), Outcome.WARN),
+        (("h-ib0", "i.example.org"), ("h", "i"), Outcome.PASS),
+        (("10.0.0.1", "10.0.0.2"), ("h", "i"), Outcome.PASS),
     ],
 )
 def test_placement_is_what_the_log_or_a_person_says(

@@ -23,6 +23,7 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report.formats import FORMATS, report
+from fabricgauge.store.listing import read_overall
 from fabricgauge.store.run_directory import RunDirectory, now_utc
 
 #: Reports that every run directory gets, with the stem of their names.
@@ -99,6 +100,20 @@ def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Jud
         sustained_bytes=context.thresholds.value("fraction.from"),
         tables=judgement_now.tables,
         follows=judgement_now.follows,
+    )
+
+
+def describe_change(directory: RunDirectory, judged: Judged) -> str:
+    """Return that a run's outcome of the day is another one than that of its records today."""
+    try:
+        stored = read_overall(directory)
+    except StoreError as error:
+        return str(error)
+    if stored in ("", judged.overall.value):
+        return ""
+    return (
+        f"report.json says {stored}; judged today, the run's records give {judged.overall.value}:"
+        " rules or thresholds have changed, or a file of the run was edited"
     )
 
 

@@ -34,6 +34,8 @@ KEY, _KEY_BYTES = "screen.key", 32
 #: Longer records take longer to judge than the program to start, so nothing is kept of them.
 MOST_BYTES = 1 << 26
 _BLOCK_BYTES = 1 << 20
+#: The outcomes of the day: if they were edited, the run is judged anew, and that is said.
+_OUTCOMES = ("verdicts.json", "report.json")
 #: Width and colour of no terminal, of a small one, and of any with 140 columns or more.
 USUAL_TERMINALS = ((100, False), (80, True), (140, True))
 
@@ -164,7 +166,10 @@ def _compute_digest(
             f"{directory.identity} {complete} {overall.value}".encode(),
             msgspec.json.encode(thresholds),
             screen,
-            *(_digest_file(directory.path / name, directory.path) for name in JUDGED_FROM),
+            *(
+                _digest_file(directory.path / name, directory.path)
+                for name in (*JUDGED_FROM, *_OUTCOMES)
+            ),
         ]
     except OSError:
         return ""
@@ -196,10 +201,18 @@ def _digest_file(path: Path, within: Path) -> bytes:
 def _program_files() -> Iterator[bytes]:
     """Yield place, size and time of each of the program's files: another program differs in one.
 
+    A package that was installed as a whole has a list of its files with their digests, which
+    stands for them: one file instead of 700, each a question to the server of a shared folder.
+
     Raises:
         OSError: they cannot be listed, as in a zip archive.
     """
-    pending = [str(Path(fabricgauge.__file__).parent)]
+    package = Path(fabricgauge.__file__).parent
+    listed = package.parent / f"fabricgauge-{fabricgauge.__version__}.dist-info" / "RECORD"
+    if listed.exists():
+        yield os.fsencode(listed) + b" " + listed.read_bytes()
+        return
+    pending = [str(package)]
     while pending:
         with os.scandir(pending.pop()) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):

@@ -45,6 +45,10 @@ def report(
 
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
+    if pattern and printing["format"] not in ("osu", "imb"):
+        raise UsageError(
+            f"--pattern has no effect with --format {printing['format']}; use --format osu or imb"
+        )
     directory = _find_stored(output, run)
     shown = (
         show_stored(directory, printing["format"], printing["to"])
@@ -59,10 +63,12 @@ def report(
     is_brief = how.format == "terminal" and not (against or is_verbose() or report_file())
     if is_brief and (kept := read_screen(directory, thresholds)):
         ctx.exit(show_screen(*kept, directory.path, how))
-    from fabricgauge.check.conclude import conclude, reference_curves
+    from fabricgauge.check.conclude import conclude, describe_change, reference_curves
     from fabricgauge.store.run_files import load
 
     judged = conclude(load(directory), thresholds, reference_curves(against))
+    if change := describe_change(directory, judged):
+        click.echo(change, err=True)
     ctx.exit(show(judged, directory.path, how, pattern))
 
 

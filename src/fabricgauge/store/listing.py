@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from fabricgauge.model.errors import StoreError
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.store.run_directory import RunDirectory, is_run
 
@@ -35,6 +36,14 @@ class _Report(msgspec.Struct, frozen=True):
     overall: str = ""
 
 
+class _Verdict(msgspec.Struct, frozen=True):
+    outcome: str = ""
+
+
+#: Outcomes that a run has only if a verdict has them; with one of them no run passes.
+_GRAVE = frozenset({"FAIL", "INVALID"})
+
+
 def run_directories(root: Path) -> Iterator[RunDirectory]:
     """Yield the runs below ``root``, the newest first; none if there is no such directory."""
     if root.is_dir():
@@ -51,7 +60,7 @@ def describe_run(directory: RunDirectory) -> StoredRun:
     """
     started_utc = directory.read("run.json", About).started_utc
     return describe(
-        directory, _kind(directory), started_utc, read_nodes(directory), _verdict(directory)
+        directory, _kind(directory), started_utc, read_nodes(directory), read_overall(directory)
     )
 
 
@@ -86,10 +95,25 @@ def read_nodes(directory: RunDirectory, folder: str = "") -> tuple[str, ...]:
     return tuple(node.name for node in directory.read(name, _Fabric).nodes)
 
 
-def _verdict(directory: RunDirectory) -> str:
+def read_overall(directory: RunDirectory) -> str:
+    """Return the outcome of the day of the measurement, or empty; its records are not judged.
+
+    Raises:
+        StoreError: a file is damaged, or report.json and verdicts.json contradict each other.
+    """
     if not _exists(directory, "report.json"):
         return ""
-    return directory.read("report.json", _Report).overall
+    overall = directory.read("report.json", _Report).overall
+    if not _exists(directory, "verdicts.json"):
+        return overall
+    verdicts = directory.read("verdicts.json", tuple[_Verdict, ...])
+    grave = {verdict.outcome for verdict in verdicts} & _GRAVE
+    if overall in grave or (overall not in _GRAVE and (overall == "INCONCLUSIVE" or not grave)):
+        return overall
+    raise StoreError(
+        f"report.json says {overall}, verdicts.json {' and '.join(sorted(grave)) or 'not'}: one"
+        f" was edited; fabricgauge report {directory.identity} judges the records"
+    )
 
 
 def _exists(directory: RunDirectory, name: str) -> bool:

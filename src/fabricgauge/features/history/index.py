@@ -35,7 +35,7 @@ from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import PARTIAL
 
 #: A file of another format is built again. It rises with each change of tables or of ``reading``.
-FORMAT = 3
+FORMAT = 4
 
 _TABLES = """
 CREATE TABLE text (id INTEGER PRIMARY KEY, digest BLOB UNIQUE, content TEXT);

@@ -23,6 +23,7 @@ from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words.networks import is_loopback
+from fabricgauge.store.listing import read_overall
 from fabricgauge.store.run_directory import DAMAGED, RunDirectory
 from fabricgauge.store.run_files import load, stored_request
 
@@ -39,9 +40,9 @@ def read_run(path: Path) -> StoredRun:
     directory = RunDirectory(path)
     try:
         run = load(directory)
-        verdicts = _read_verdicts(directory)
-        request = _read_request(directory)
-        return _summarise(run, verdicts, request)
+        stored, verdicts = read_overall(directory), _read_verdicts(directory)
+        outcome = Outcome(stored) if stored else overall(verdicts, deciding(run))
+        return _summarise(run, outcome, verdicts, _read_request(directory))
     except (StoreError, *DAMAGED, ValueError, KeyError, IndexError) as error:
         return StoredRun(
             directory.identity, parse_time(directory.identity), directory.complete, "", "", "",
@@ -72,8 +73,9 @@ def parse_time(text: str) -> float:
     return 0.0
 
 
-def _summarise(run: Run, verdicts: tuple[Verdict, ...], request: MeasurementRequest) -> StoredRun:
-    outcome = overall(verdicts, deciding(run)) if verdicts else Outcome.INCONCLUSIVE
+def _summarise(
+    run: Run, outcome: Outcome, verdicts: tuple[Verdict, ...], request: MeasurementRequest
+) -> StoredRun:
     decisive = next((verdict for verdict in verdicts if verdict.outcome is outcome), None)
     summary = f"{decisive.rule}: {decisive.subject}: {decisive.summary}" if decisive else ""
     return StoredRun(

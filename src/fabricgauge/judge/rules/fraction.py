@@ -164,6 +164,10 @@ def _judge_no_stream(subject: Subject) -> Verdict:
         )
         return Verdict(Outcome.INCONCLUSIVE, reason, remedy=_NAME_NODES)
     small = subject.of("bandwidth", "put_bandwidth", "get_bandwidth")
+    if unknown := next((series for series in small if not series.links_known), None):
+        count = unknown.foreign.pairs if unknown.foreign else 0
+        reason = f"{unknown.name} sums {count} pairs of ranks over an unknown number of links"
+        return Verdict(Outcome.INCONCLUSIVE, reason, remedy=STATE_NODES)
     sizes = [from_bytes(subject, series) for series in small]
     size = figures.size(int(min(sizes, default=subject.limit("fraction.from"))))
     reason = f"no one-way stream of messages of at least {size} was measured"

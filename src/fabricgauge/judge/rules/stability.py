@@ -44,6 +44,10 @@ _FEW = (
 )
 #: Suites that stream for seconds; their samples are streams or intervals.
 _OF_SECONDS = ("iperf2", "iperf3")
+_CLOCK = (
+    "the log says that its clock is wrong: the processors change their frequency",
+    "set the governor to performance (cpupower frequency-set -g performance) and measure again",
+)
 #: Bandwidths from here on, in bytes/s, are printed exactly enough; 2^20 bytes are 4.9 % more.
 _EXACT, _ROUNDED = 1e6, 0.1
 #: perftest prints six decimals of 10^6 messages/s: fewer are rounded by more than a twentieth.
@@ -169,9 +173,9 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         *_contradicting(subject), *_beyond_extremes(subject), *_unlike_times(subject),
         *_without_pairs(subject),
     ):  # fmt: skip
-        return Verdict(
-            Outcome.WARN, columns[0], evidence=columns, cause=_EDITED[0], remedy=_EDITED[1]
-        )
+        messages = (message for curve in subject.curves for message in curve.evidence.messages)
+        cause = _CLOCK if any(message.kind == "clock" for message in messages) else _EDITED
+        return Verdict(Outcome.WARN, columns[0], evidence=columns, cause=cause[0], remedy=cause[1])
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
         return Skipped("unknown: the logs have only means, which do not show how steady they were")
