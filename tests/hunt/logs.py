@@ -32,6 +32,13 @@ def osu_latency(rows: Mapping[int, float] = EDR_US, before: str = "") -> str:
     return before + heading + table(rows.items())
 
 
+def osu_collective(title: str, share: float) -> str:
+    """A collective that takes ``share`` of the time in which one message crosses the link."""
+    rows = {size: share * size / 12421.0 for size in (1 << 18, 1 << 20, 1 << 22)}
+    heading = f"# OSU {title} Latency Test v7.4\n# Datatype: MPI_INT.\n"
+    return f"{heading}# Size       Avg Latency(us)\n{table(rows.items())}"
+
+
 def osu_mbw_mr(rows: Iterable[tuple[int, float, float]], pairs: int = 2, before: str = "") -> str:
     heading = (
         "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"

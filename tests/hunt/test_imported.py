@@ -43,6 +43,12 @@ UCX = "[1700000000.0] [c1:1001 :0]  ucp_worker.c:1855 UCX  INFO    ep_cfg"
 LARGE = tuple(size for size in logs.EDR_MB_S if size >= 1 << 16)
 RAGGED = {1 << 20: 12280.4, 1 << 21: 12285.0, 1 << 22: 12290.1}
 
+#: Titles of OSU for collectives on hosts and on GPUs, whose bytes all cross to another node.
+COLLECTIVES = (
+    "MPI Allreduce", "MPI Allgather", "MPI All-to-All Personalized Exchange", "MPI Broadcast",
+    "MPI-CUDA Allreduce", "NCCL-CUDA Allreduce",
+)  # fmt: skip
+
 SOUND: Mapping[str, Trick] = {
     "osu_bw": Trick(logs.osu_bw()),
     "osu_bw and osu_latency": Trick(logs.osu_bw() + "\n" + logs.osu_latency()),
@@ -73,6 +79,10 @@ SOUND: Mapping[str, Trick] = {
     "hosts that a variable has": Trick(
         logs.osu_bw(before="+ mpirun -np 2 --host $A,${B} ./osu_bw\n")
     ),
+    **{
+        title: Trick(logs.osu_bw() + "\n" + logs.osu_collective(title, 1.2))
+        for title in COLLECTIVES
+    },
     "more hosts than the two ranks need": Trick(logs.osu_bw(), words=("--hosts", "c[1-16]")),
     "two pairs of two nodes, rank by rank": Trick(
         logs.osu_mbw_mr([(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=2),
@@ -135,6 +145,10 @@ TRICKS: Mapping[str, Trick] = {
         "# Synchronization: MPI_Win_flush\n# Datatype: MPI_LONG_LONG.\n"
         "# Size          Latency (us)\n8                       0.18\n"
     ),
+    **{
+        f"{title} of memory": Trick(logs.osu_bw() + "\n" + logs.osu_collective(title, 0.3))
+        for title in COLLECTIVES
+    },
     "imb latency of memory": Trick(logs.imb_pingpong(logs.scaled(logs.EDR_US, 0.25))),
     # too little
     "no network stated": Trick(logs.osu_bw(), network=None),

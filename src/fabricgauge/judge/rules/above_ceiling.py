@@ -1,5 +1,7 @@
 """Check that no figure is better than the network can be."""
 
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import judge_networks
@@ -32,6 +34,9 @@ _UNSTATED = (
     'state the MTU, e.g. --network "10GbE mtu=9000"; compare a cloud\'s limit with its promise',
 )
 
+#: Collectives of OSU, on hosts or GPUs, and of IMB whose ranks need data of all others, or of one.
+_COLLECTIVES = re.compile(r"(osu_(xccl_)?)?(all(reduce|gatherv?|toallv?)|(?P<root>bcast))")
+
 
 class _Excess(NamedTuple):
     """The share by which a sample is quicker than the ceiling allows (negative: slower).
@@ -56,7 +61,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
             return collective
     if isinstance(ceiling, Skipped):
         return ceiling
-    excesses = _excesses(subject, ceiling)
+    excesses, collectives = _excesses(subject, ceiling), [*_quick_collectives(subject, ceiling)]
     surely = sorted(
         (excess for excess in excesses if excess.surely > 0), key=lambda excess: -excess.surely
     )
@@ -64,12 +69,15 @@ def judge(subject: Subject) -> Verdict | Skipped:
         (excess for excess in excesses if excess.by_median > 0),
         key=lambda excess: -excess.by_median,
     )
-    if not excesses:
+    if not (excesses or collectives):
         return Skipped("nothing was measured")
     if unplaced := describe_shared_nodes(subject):
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     if surely or perhaps:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
+    if collectives:
+        outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
+        return Verdict(outcome, collectives[0], None, None, tuple(collectives), *_SURE)
     limit = figures.rate(ceiling.payload_bytes_per_s)
     burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
     return Verdict(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
@@ -94,6 +102,33 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
             excesses.append(_Excess(series, point, *shares))
     return excesses
+
+
+def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
+    """Yield collectives of logs in which more bytes reach a node than the network carries.
+
+    Each rank's result depends on the data of all others, so that at least one message's bytes
+    reach each node, also with reduction in the network (SHARP). A broadcast's root need not wait:
+    of two nodes the mean over the ranks is half of that.
+    """
+    tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
+    for curve in subject.curves:
+        is_known = None if curve.ranks == 1 else _COLLECTIVES.fullmatch(curve.benchmark.lower())
+        # Groups, and the first ranks of many, may share a node.
+        is_part = curve.settings.get("groups") or "waiting processes" in curve.settings
+        if not is_known or is_part or curve.quantity != "time":
+            continue
+        share = 0.5 if is_known["root"] else 1.0
+        for point in curve.points:
+            size, time_s = share * (point.message_bytes or 0), point.estimate.high
+            rate = size / time_s if time_s > 0 else 0.0
+            if time_s < ceiling.transfer_floor_s(size) / tolerance and rate > _possible(subject):
+                name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+                yield (
+                    f"{name}: {figures.duration(time_s)} {figures.at(point.message_bytes or 0)} are"
+                    f" at least {figures.rate(rate)} into each node, more than the ceiling of"
+                    f" {figures.rate(ceiling.payload_bytes_per_s)} allows"
+                )
 
 
 def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
