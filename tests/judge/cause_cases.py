@@ -13,13 +13,17 @@ from typing import Literal, NamedTuple
 
 import msgspec
 from benchmarks.import_truth import tables
+from tests.hunt import logs
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_consequences import nothing, of_four, of_two, scattered, touching
+from tests.judge.test_foreign_traffic import beside, slow_to_c2
 from tests.judge.test_fraction import at, processors, sockets, unsteady
 from tests.judge.test_headlines import DEAD_PAIR
 from tests.judge.test_host_or_network import bonded, faulty, lossy, with_loopback
+from tests.judge.test_levels import toggled_quick
 from tests.judge.test_losses import broken_by
+from tests.judge.test_placement_and_path import on, with_placements
 from tests.judge.test_tcp_limits import RMEM, WMEM, held, with_facts
 
 from fabricgauge.check.conclude import conclude
@@ -235,6 +239,9 @@ CASES: tuple[Case, ...] = (
     Case("log", "UCX calls the connection intra-node", ONE_NODE, fixture("edr", "osu/7.0--bw-ucx-intra-node", ())),
     Case("log", "the job script asks for one node", ONE_NODE, log("edr", f"#SBATCH -N1\n#SBATCH -n2\n{osu(large(12_100.0)).replace(' -H c1,c2', '')}", ())),
     Case("log", "the command allows TCP alone", TCP, log("edr", osu(large(1_150.0, 0.3)).replace("-H", "-x UCX_TLS=tcp,self,sm -H"))),
+    Case("log", "NCCL: an adapter's port fails in mid-run", ("a link went down",), fixture("ndr", "nccl-tests/2.13--link-flapped", ())),
+    Case("log", "osu_allreduce quicker than the wire", ("shared memory",), log("edr", logs.osu_collective("MPI Allreduce", 0.3))),
+    Case("log", "one iteration without warm-up", ("iterate once",), log("edr", osu(large(12_290.0)).replace("./osu_bw", "./osu_bw -i 1 -x 0"))),
     # Known rates, planted as a log's figures.
     Case("log", "EDR port at one lane", LINK, log("edr", write_bw(24.6))),
     Case("log", "HDR adapter on an EDR cable", LINK, log("hdr", write_bw(98.7))),
@@ -298,6 +305,9 @@ CASES: tuple[Case, ...] = (
     Case("planted", "counters stand still beside connections", ("lag behind",), live(lambda: crossing({"eth0": 0.0}))),
     Case("planted", "cable pulled in mid-run", ("lost its carrier",), live(lambda: broken_by("c2:eth0 (net1) has lost its carrier: the cable is gone", "link"))),
     Case("planted", "node restarted in mid-run", ("restarted",), live(lambda: broken_by("c2 was rebooted since discovery", "node"))),
+    Case("planted", "node restarted between discovery and a launch", ("c2", "started again"), live(lambda: with_placements(on(0, "c1", "boot-c1", "net:[0]"), on(1, "c2", "boot-x", "net:[1]")))),
+    Case("planted", "other traffic on the interface of c2", ("c2", "other traffic"), live(lambda: planted.run(beside(slow_to_c2(0.6), "c2", received=0.4)))),
+    Case("planted", "link whose rate toggles", ("renegotiates",), live(toggled_quick)),
     Case("planted", "address lost in mid-run", ("address",), live(lambda: broken_by("c2:eth0 (net1) has lost its address 10.77.0.12", "address"))),
     Case("planted", "bond: one connection fills one port", ("bond",), live(lambda: bonded(0.49, 2))),
     Case("planted", "dead pair", ("c1 and c3",), live(dead_pair)),
