@@ -26,4 +26,6 @@ def test_the_page_holds_todays_results() -> None:
 
 @pytest.mark.parametrize("case", [one for one in CASES if one.origin in ("log", "public")])
 def test_no_import_is_told_to_exchange_a_cable(case: Case) -> None:
-    assert "cable" not in case.answer().cause
+    """Only a log that says itself that a link went down may have a bad cable."""
+    cause = case.answer().cause
+    assert "cable" not in cause or cause.startswith("a link went down during the measurement")
