@@ -71,6 +71,7 @@ def test_a_wrong_value_in_a_file_is_a_usage_error(line: str, tmp_path: Path) -> 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.engine
 def test_lists_and_paths_of_a_file_arrive_as_the_options_do(tmp_path: Path) -> None:
     configure(
         tmp_path, f'[check]\nsizes = [8, "64K"]\noutput = "{tmp_path}/runs"\nnetwork = "no"\n'
