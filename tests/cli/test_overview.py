@@ -42,3 +42,14 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     done = subprocess.run([program, "--help"], stdout=write, stderr=subprocess.PIPE, check=False)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_reader_of_both_streams_that_goes_away_changes_no_exit_status(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("fabricgauge")
+    read, write = os.pipe()
+    os.close(read)
+    words = ("import", "guide-40gbe-imb-pingpong", "-o", str(tmp_path / "page.html"))
+    done = subprocess.run([program, *words], stdout=write, stderr=write, check=False)
+    os.close(write)
+    assert done.returncode == 3
+    assert (tmp_path / "page.html").exists()

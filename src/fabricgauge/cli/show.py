@@ -1,5 +1,6 @@
 """Print a report in a format; return the exit status of a judged run."""
 
+import contextlib
 import os
 import shutil
 import sys
@@ -51,7 +52,9 @@ def make_setting(to: Path | None = None, **fields: Any) -> "Setting":
 def write_report_file(kind: str, subject: object, file: ReportFile, **fields: Any) -> None:
     """Write a subject of that kind to the file of ``-o``, and print its name."""
     deliver(formats(kind)[file.format](subject, make_setting(file.path, **fields)), file.path)
-    click.echo(f"Report file  {file.path}", err=True)
+    # click would exit 1, a FAIL, for a reader of `2>&1 | head` that has left.
+    with contextlib.suppress(BrokenPipeError):
+        click.echo(f"Report file  {file.path}", err=True)
 
 
 def shows_colour() -> bool:
