@@ -51,6 +51,19 @@ def test_the_plots_are_over_the_level() -> None:
     assert dict(total.ticks) == {0.0: "1", 1.0: "2", 2.0: "4"}
 
 
+def test_times_of_three_sizes_have_a_plot_over_the_sizes_too() -> None:
+    design = make_design((parse_factor("ppn=1,2,4"),), 3, seed=1)
+    columns = tuple(Column("half round trip", "time", length) for length in (8, 4096, 65536))
+    time_s = np.array([[1e-6, 2e-6, 9e-6], [1e-6, 3e-6, 18e-6], [1e-6, 5e-6, 36e-6]])
+    logs = np.log(np.tile(time_s[:, None, :], (1, 3, 1)))
+    levels = tuple(level_figures(design, columns, logs, np.ones((3, 3, 3))))
+    varied = msgspec.structs.replace(from_figures(design, columns, logs, 0.0), levels=levels)
+    _, over_sizes = plot_levels(varied)
+    assert [line.label for line in over_sizes.series] == ["ppn 1", "ppn 2", "ppn 4"]
+    assert [mark.y for mark in over_sizes.series[2].marks] == pytest.approx([1, 5, 36])
+    assert over_sizes.log
+
+
 def test_the_table_has_a_column_for_each_level() -> None:
     (table,) = level_tables(swept())
     heads = [column.head for column in table.columns]

@@ -281,7 +281,10 @@ def plot_sweeps(varied: Varied) -> tuple[Picture, ...]:
 
 
 def plot_levels(varied: Varied) -> tuple[Picture, ...]:
-    """Return figures over the levels of numbers: a rate's sum, and its average of one part."""
+    """Return figures over the levels of numbers: a rate's sum, and its average of one part.
+
+    Times of three sizes and more are plotted over the sizes, too, with a line for each level.
+    """
     pictures = []
     by_curve = group_by(varied.levels, lambda level: (level.factor, level.title, level.quantity))
     for (factor, title, quantity), figures in by_curve.items():
@@ -296,7 +299,23 @@ def plot_levels(varied: Varied) -> tuple[Picture, ...]:
                 shortened(visible(name), LONGEST_TITLE), f"{unit}, {better_is(quantity)}",
                 quantity == "time", series, x_label=visible(factor), ticks=ticks,
             ))  # fmt: skip
+        sized = [level for level in figures if level.message_bytes is not None]
+        if quantity == "time" and len({level.message_bytes for level in sized}) >= FEWEST_LEVELS:
+            pictures.append(_times_over_sizes(title, factor, sized))
     return tuple(pictures[:MOST_PLOTTED])
+
+
+def _times_over_sizes(title: str, factor: str, figures: Sequence[LevelFigure]) -> Picture:
+    lines = group_by(sorted(figures, key=lambda level: int(level.level)), lambda x: x.level)
+    series = tuple(
+        PlotCurve(visible(f"{factor} {name}"), [
+            _level_mark(level, position(level.message_bytes or 0), size(level.message_bytes or 0))
+            for level in sorted(of_level, key=lambda level: level.message_bytes or 0)
+        ])
+        for name, of_level in lines.items()
+    )  # fmt: skip
+    name = shortened(visible(f"{title}, over sizes"), LONGEST_TITLE)
+    return Picture(name, f"{SHOWN['time'][0]}, {better_is('time')}", True, series)
 
 
 def level_tables(varied: Varied) -> Iterator[doc.Table]:
@@ -330,20 +349,30 @@ def _level_cell(level: LevelFigure) -> str:
 
 def _level_series(figures: Sequence[LevelFigure], divided: bool) -> Iterator[PlotCurve]:
     for length, of_size in group_by(figures, lambda level: level.message_bytes).items():
-        factor = SHOWN[of_size[0].quantity][1]
-        marks = []
-        for level in sorted(of_size, key=lambda level: int(level.level)):
-            parts = level.parts if divided else 1
-            figure = level.figure
-            ends = (figure.value, figure.low, figure.high)
-            y, low, high = (end * factor / parts for end in ends)
-            unit = UNITS[level.quantity]
-            words = [with_unit(end / parts, unit) for end in ends]
-            marks.append(Mark(
-                math.log2(int(level.level)), y, low, high, level.level, words[0],
-                f"{words[1]} to {words[2]}", f"{level.parts} at once", f"{figure.samples} blocks",
-            ))  # fmt: skip
+        marks = [
+            _level_mark(level, math.log2(int(level.level)), level.level, divided)
+            for level in sorted(of_size, key=lambda level: int(level.level))
+        ]
         yield PlotCurve("all" if length is None else size(length), marks)
+
+
+def _level_mark(level: LevelFigure, x: float, place: str, divided: bool = False) -> Mark:
+    """Return the sum of a level, or the average of one of its parts."""
+    parts = level.parts if divided else 1
+    ends = [end / parts for end in (level.figure.value, level.figure.low, level.figure.high)]
+    y, low, high = (end * SHOWN[level.quantity][1] for end in ends)
+    words = [with_unit(end, UNITS[level.quantity]) for end in ends]
+    return Mark(
+        x,
+        y,
+        low,
+        high,
+        place,
+        words[0],
+        f"{words[1]} to {words[2]}",
+        f"{level.parts} at once",
+        f"{level.figure.samples} blocks",
+    )
 
 
 def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
