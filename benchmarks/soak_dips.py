@@ -9,12 +9,13 @@ load the answer is INCONCLUSIVE, and no toggle is named.
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from benchmarks.tables import heading, table
@@ -30,6 +31,7 @@ PROGRAM = (sys.executable, "-m", "fabricgauge")
 
 
 def main(words: Sequence[str] | None = None) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that nothing is left behind
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--every", type=float, default=10.0)
@@ -44,8 +46,8 @@ def main(words: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def _lab() -> Iterator[None]:
-    subprocess.run([*PROGRAM, "lab", "up", LAB, "--network", f"{NETWORK}:1G"], check=True)
     try:
+        subprocess.run([*PROGRAM, "lab", "up", LAB, "--network", f"{NETWORK}:1G"], check=True)
         yield
     finally:
         subprocess.run([*PROGRAM, "lab", "down", LAB], check=True)
@@ -55,8 +57,10 @@ def _soak(root: Path, seconds: float, every_s: float) -> None:
     """Soak the lab; print its answer, its memory, and each toggle with the dips beside it."""
     root.mkdir()
     words = "check", "--lab", LAB, "--soak", f"{seconds:g}s", "-o", str(root / "runs")
-    with (root / "out").open("w") as out, (root / "err").open("w") as err:
+    with (root / "out").open("w") as out, (root / "err").open("w") as err, ExitStack() as stack:
         child = subprocess.Popen([*PROGRAM, *words], stdout=out, stderr=err)
+        stack.callback(child.wait)
+        stack.callback(child.terminate)
         while "soaking" not in (root / "err").read_text() and child.poll() is None:
             time.sleep(0.1)
         began_s = time.time()

@@ -21,23 +21,26 @@ _WAY_LIMIT = doc.RowLimit("{count} more directions: see soak.json.", {doc.SCREEN
 _MOST_CURVES = 4
 
 HOW = (
-    "Each rank sends a message to the next rank at a steady pace, which acknowledges it, and 8"
-    " bytes in between. A message is slow if it takes 1.3 times its usual time and 0.5 ms more,"
-    " a round trip of 8 bytes if it takes 5 times as long and 1 ms more. A host explains a slow"
-    " message if a process did not run for 80 % of its delay. Slow messages in a row are a dip"
-    " of the network if those that hosts do not explain lost 5 ms together, two of them 12.5 ms,"
-    " one alone 50 ms, or 5 ms if a port counted an error; or if five in less than a second all"
-    " took 1.45 times as long as a slow one, and hosts do not explain three. Else they are the"
-    " host's, or short delays; a delay of 5 ms beyond all pauses is unexplained. Answers leave"
-    " by the same cable as messages: round trips that are slow meanwhile belong to the dip."
-    " INVALID: the interfaces counted less than half of the messages' bytes. FAIL: something"
-    " stood still, one direction had three dips, a dip of 5 s or slow messages for a tenth of"
-    " the time, or messages took twice as long as the network needs. WARN: fewer dips, ten"
-    " unexplained delays of one direction and one in 10 s, three and one in 100 s if TCP sent"
-    " segments again at the time, three quarters of the network's rate, or a host that paused"
-    " for 5 s. If hosts paused for a tenth of the time, only dips count that are far from their"
-    " pauses."
-)
+    ("load", "Each rank sends a message to the next rank at a steady pace, which acknowledges it,"
+     " and 8 bytes in between."),
+    ("slow", "A message took 1.3 times its usual time and 0.5 ms more, a round trip of 8 bytes 5"
+     " times as long and 1 ms more."),
+    ("host", "A process did not run for 80 % of the delay of a slow message."),
+    ("dip", "Slow messages in a row, if those that hosts do not explain lost 5 ms together, two of"
+     " them 12.5 ms, one alone 50 ms, or 5 ms if a port counted an error; or if five in less than a"
+     " second all took 1.45 times as long as a slow one, and hosts do not explain three. Else they"
+     " are dips of hosts, or short delays. Answers leave by the same cable as messages: round trips"
+     " that are slow meanwhile belong to the dip."),
+    ("unexplained", "A message that no dip has was delayed by 5 ms beyond all pauses."),
+    ("FAIL", "Something stood still, one direction had three dips, a dip of 5 s or slow messages"
+     " for a tenth of the time, or messages took twice as long as the network needs."),
+    ("WARN", "Fewer dips, ten unexplained delays of one direction and one in 10 s, three and one in"
+     " 100 s if TCP sent segments again at the time, three quarters of the network's rate, or a"
+     " host that paused for 5 s."),
+    ("INVALID", "The interfaces counted less than half of the messages' bytes."),
+    ("INCONCLUSIVE", "Hosts paused for a tenth of the time. Only dips count then that are far from"
+     " their pauses."),
+)  # fmt: skip
 
 
 HOW_ANSWERS = (
@@ -73,18 +76,21 @@ def _sections(soaked: Soaked) -> Iterator[doc.Section]:
     yield doc.Section("stuck", "What stood still", (doc.Items(stuck),), urgent=True)
     dips = tuple(map(describe_event, join_dips(soaked.dips)))
     yield doc.Section("dips", "Dips, oldest first", (doc.Items(dips, limit=_DIP_LIMIT),))
+    directions = drop_echoes(soaked.directions)
+    columns = doc.heads("=direction", ">dips", ">dips of hosts", ">short delays", ">unexplained",
+                        ">hosts paused")  # fmt: skip
+    delays = doc.Table(columns, tuple(map(_list_delays, directions)), limit=_WAY_LIMIT)
+    yield doc.Section("delays", "Delays", (delays,))
+    columns = doc.heads("=direction", ">messages", ">median", ">worst", ">round trip",
+                        ">worst trip")  # fmt: skip
+    times = doc.Table(columns, tuple(map(_list_times, directions)), limit=_WAY_LIMIT)
+    yield doc.Section("times", "Times of messages", (times, *_plots(soaked)))
     paused = tuple(describe_event(Event(dip)) for dip in soaked.dips if dip.source == "host")
-    yield doc.Section(
-        "host", "Slow messages while a host's process did not run", (doc.Items(paused),),
-        on=doc.PAGE,
-    )  # fmt: skip
-    rows = tuple(map(_row, drop_echoes(soaked.directions)))
-    columns = doc.heads("direction", ">messages", ">median", ">worst", ">round trip", ">worst",
-                        ">dips", ">of the host", ">short delays", ">unexplained",
-                        ">host paused")  # fmt: skip
-    table = doc.Table(columns, rows, limit=_WAY_LIMIT)
-    yield doc.Section("directions", "Directions", (table, *_plots(soaked)))
-    yield doc.Section("how", "How to read this", (doc.Paragraph(HOW, kind="soft"),))
+    if paused:
+        title = "Slow messages while a host's process did not run"
+        fold = doc.Fold(f"{len(paused):,} dips", "oldest first", (doc.Items(paused),))
+        yield doc.Section("host", title, (fold,), on=doc.PAGE)
+    yield doc.Section("how", "How to read this", (doc.FactList(HOW),))
 
 
 _ANSWER_LIMIT = doc.RowLimit("{count} more questions: see soak.json.", {doc.SCREEN: 24})
@@ -120,30 +126,25 @@ def _phase(asked: Asked) -> tuple[str, str, str]:
     return came, duration(asked.median_s), duration(asked.worst_s)
 
 
-def _row(way: Direction) -> tuple[str, ...]:
-    dips = len(way.dips) + way.more_dips
-    if not way.curve:
-        return (
-            direction(way.origin, way.target),
-            "0",
-            "–",
-            "–",
-            "–",
-            "–",
-            str(dips),
-            "–",
-            "–",
-            "–",
-            "–",
-        )
-    points = way.curve
+def _list_times(way: Direction) -> tuple[str, ...]:
+    place, points = direction(way.origin, way.target), way.curve
+    if not points:
+        return place, "0", "–", "–", "–", "–"
     medians = sorted(point.median_s for point in points)
     pings = sorted(point.ping_median_s for point in points)
     return (
-        direction(way.origin, way.target), f"{way.messages:,}",
+        place, f"{way.messages:,}",
         duration(medians[len(medians) // 2]), duration(max(p.worst_s for p in points)),
         duration(pings[len(pings) // 2]), duration(max(p.ping_worst_s for p in points)),
-        f"{dips:,}", f"{way.host_dips:,}", f"{way.short_delays:,}", f"{way.unexplained:,}",
+    )  # fmt: skip
+
+
+def _list_delays(way: Direction) -> tuple[str, ...]:
+    place, dips = direction(way.origin, way.target), f"{len(way.dips) + way.more_dips:,}"
+    if not way.curve:
+        return place, dips, "–", "–", "–", "–"
+    return (
+        place, dips, f"{way.host_dips:,}", f"{way.short_delays:,}", f"{way.unexplained:,}",
         duration(way.stopped_s),
     )  # fmt: skip
 
