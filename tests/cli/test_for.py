@@ -1,5 +1,6 @@
 """``--for``: one line and the status that a scheduler or a monitor expects, errors included."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,14 +9,21 @@ import pytest
 from click.testing import CliRunner
 from tests.report import sample, sample_verdicts
 
+from fabricgauge.check.conclude import conclude
 from fabricgauge.cli.options import Printing
 from fabricgauge.cli.show import show
 from fabricgauge.cli.verbs import cli
-from fabricgauge.model.answer import FORMS, STATUSES, Form
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.model.answer import FORMS, STATUSES, Form, format_answer
 from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
 from fabricgauge.model.verdict import Outcome, Strictness
 from fabricgauge.report.content.answer import answer_preflight, apply_strictness, find_outcome
+from fabricgauge.report.content.conclusion import headline
+from fabricgauge.store import run_files
+from fabricgauge.store.run_directory import RunDirectory
 
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RUNS, SLOW_LOG = FIXTURES / "runs", FIXTURES / "osu" / "7.3--bw-ompi-noconn.out"
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 NODES = ("c1", "c2")
 
@@ -48,6 +56,35 @@ def test_a_passed_run_is_silent_to_slurm_and_has_figures_for_nagios(
     assert text.startswith("FABRICGAUGE OK - ")
     assert "'net1 bandwidth c1-c2'=99." in text
     assert "'net1 latency c1-c2'=" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [
+        ("healthy", Outcome.PASS), ("sound-nodes", Outcome.WARN), ("slow-link", Outcome.FAIL),
+        ("one-node", Outcome.INVALID), ("host-limited", Outcome.INCONCLUSIVE),
+    ],
+)  # fmt: skip
+def test_a_stored_run_has_status_and_line_of_its_outcome(
+    name: str, outcome: Outcome, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path,) = (RUNS / f"0.1.0--{name}").iterdir()
+    judged = conclude(run_files.load(RunDirectory(path)), DEFAULTS)
+    assert judged.overall is outcome
+    for form in FORMS[1:]:
+        assert show(judged, path, Printing(form=form)) == STATUSES[form][outcome]
+        line, _, figures = capsys.readouterr().out.partition(" | ")
+        assert line.rstrip("\n") == format_answer(form, outcome, headline(judged))
+        assert "?" not in line
+        assert not figures or (form == "nagios" and outcome is not Outcome.INVALID)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_imported_log_has_the_status_of_its_form(form: Form, tmp_path: Path) -> None:
+    words = ["import", str(SLOW_LOG), "--network", "100GbE", "--hosts", "c1,c2", "-o"]
+    done = CliRunner().invoke(cli, [*words, f"{tmp_path}/", "--for", form])
+    assert done.exit_code == STATUSES[form][Outcome.FAIL]
+    assert (done.stdout.count("\n") == 1) == (form != "plain")
 
 
 @pytest.mark.parametrize(
@@ -97,10 +134,14 @@ def test_findings_of_doctor_are_an_outcome(
         ("npd", ["doctor", "--only", "bogus"]),
     ],
 )  # fmt: skip
-def test_a_mistake_is_no_alarm(form: Form, words: list[str]) -> None:
+@pytest.mark.parametrize("by_variable", [False, True])
+def test_a_mistake_is_no_alarm(form: Form, words: list[str], by_variable: bool) -> None:
+    asked = () if by_variable else ("--for", form)
+    env = {f"FABRICGAUGE_{words[0].upper()}_FOR": form} if by_variable else {}
     done = subprocess.run(
-        [PROGRAM, *words, "--for", form], capture_output=True, text=True, check=False
-    )
+        [PROGRAM, *words, *asked], capture_output=True, text=True, check=False,
+        env={**os.environ, **env},
+    )  # fmt: skip
     assert done.returncode == STATUSES[form][Outcome.INCONCLUSIVE]
     assert done.stdout.count("\n") == 1
     assert done.stderr

@@ -3,10 +3,15 @@
 import os
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 from tests.check.commands import PROGRAM
+
+from fabricgauge.cli.verbs import cli
 
 
 def run(*argv: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -141,3 +146,27 @@ def test_a_wrong_value_is_reported_with_the_present_name(tmp_path: Path) -> None
     assert done.returncode == 2
     assert "--lab-nodes" in done.stderr
     assert "--nodes" not in done.stderr.replace("--lab-nodes", "")
+
+
+def list_options(command: click.Command, context: click.Context) -> Iterator[tuple[Any, ...]]:
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            verb = command.get_command(context, name)
+            assert verb is not None
+            yield from list_options(verb, click.Context(verb, context, name))
+    for option in command.params:
+        if isinstance(option, click.Option) and option.allow_from_autoenv:
+            yield context, option
+
+
+def test_every_option_has_the_variable_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = click.Context(cli, auto_envvar_prefix="FABRICGAUGE")
+    options = [entry for entry in list_options(cli, root) if entry[0] is not root]
+    assert len(options) > 300
+    for context, option in options:
+        words = [word[2:].upper() for word in option.opts if word.startswith("--")]
+        for word in words:
+            name = f"{context.auto_envvar_prefix}_{word.replace('-', '_')}"
+            monkeypatch.setenv(name, "value")
+            assert option.resolve_envvar_value(context) == "value", name
+            monkeypatch.delenv(name)

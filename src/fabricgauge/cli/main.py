@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import sys
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,7 @@ def _run_click() -> int:
     from fabricgauge.model.answer import find_form
     from fabricgauge.model.errors import FabricgaugeError, UsageError
 
+    form = partial(find_form, sys.argv[1:], os.environ)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _raise_interrupt)
     for stream in (sys.stdout, sys.stderr):
@@ -97,20 +99,20 @@ def _run_click() -> int:
     try:
         status = cli.main(standalone_mode=False, auto_envvar_prefix="FABRICGAUGE")
     except (click.exceptions.Abort, KeyboardInterrupt):
-        status = _answer_error(find_form(sys.argv), "interrupted", INTERRUPTED)
+        status = _answer_error(form(), "interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
-        status = _answer_error(find_form(sys.argv), error.format_message(), error.exit_code)
+        status = _answer_error(form(), error.format_message(), error.exit_code)
     except FabricgaugeError as error:
         from fabricgauge.report.visible import visible
 
         click.echo(f"fabricgauge: {visible(str(error))}", err=True)
-        status = _answer_error(find_form(sys.argv), str(error), error.exit_status)
+        status = _answer_error(form(), str(error), error.exit_status)
     except BrokenPipeError:
         status = 0
     except Exception as error:
         status = _flush(0) or _report_unexpected(error)
-        status = _answer_error(find_form(sys.argv), f"{type(error).__name__}: {error}", status)
+        status = _answer_error(form(), f"{type(error).__name__}: {error}", status)
     return status if isinstance(status, int) else 0
 
 

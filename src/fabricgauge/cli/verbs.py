@@ -25,6 +25,7 @@ class Verbs(nearest.VerbGroup):
             return None
         module, _, name = VERBS[cmd_name][0].partition(":")
         command: click.Command = getattr(importlib.import_module(f"fabricgauge.{module}"), name)
+        _name_variables(command, f"FABRICGAUGE_{cmd_name.upper()}")
         return command
 
     def resolve_command(
@@ -44,6 +45,17 @@ class Verbs(nearest.VerbGroup):
 @click.version_option(__version__, "-V", "--version", prog_name="fabricgauge")
 def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""
+
+
+def _name_variables(command: click.Command, prefix: str) -> None:
+    """Name the variable of each option by its word, as click does by its parameter."""
+    if isinstance(command, click.Group):
+        for name, verb in command.commands.items():
+            _name_variables(verb, f"{prefix}_{name.upper()}")
+    for option in command.params:
+        words = [word[2:].replace("-", "_") for word in option.opts if word.startswith("--")]
+        if words and option.name not in words and getattr(option, "allow_from_autoenv", False):
+            option.envvar = [f"{prefix}_{word.upper()}" for word in words]
 
 
 def _file_values(verb: str, command: click.Command, ctx: click.Context) -> dict[str, Any]:

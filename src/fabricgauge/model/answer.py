@@ -7,7 +7,7 @@ node-problem-detector, pkg/custompluginmonitor: 0 OK, 1 NonOK, any other Unknown
 after 80 octets.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
 import msgspec
@@ -40,6 +40,8 @@ STATUSES: dict[Form, dict[Outcome, int]] = {
         for outcome in Outcome
     },
 }
+#: Signs of reports, with their words in a line that holds only plain letters.
+_WORDS = str.maketrans({"–": "-", "−": "-", "×": "x", "→": "to", "↔": "and", "µ": "u", "…": "..."})
 _NAGIOS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 
 
@@ -72,7 +74,7 @@ def format_answer(
 
 def make_plain(text: str) -> str:
     """Return the text in one line, with a question mark for each sign that is not allowed."""
-    words = " ".join(text.replace("–", "-").replace("×", "x").split())
+    words = " ".join(text.translate(_WORDS).split())
     return "".join(sign if sign in _ALLOWED else "?" for sign in words)
 
 
@@ -85,11 +87,12 @@ def _format_figure(figure: PerformanceFigure) -> str:
     return f"'{label}'={figure.value:.10g}{figure.unit}"
 
 
-def find_form(words: list[str]) -> Form:
-    """Return the form that a command line asks for; plain if none, or an unknown one."""
+def find_form(words: Sequence[str], environment: Mapping[str, str]) -> Form:
+    """Return the form that a command line or its variable asks for; plain if none or unknown."""
+    value = environment.get(f"FABRICGAUGE_{words[0].upper()}_FOR", "") if words else ""
     for number, word in enumerate(words):
-        name, equals, value = word.partition("=")
+        name, equals, text = word.partition("=")
         if name == "--for":
-            value = value if equals else "".join(words[number + 1 : number + 2])
-            return next((form for form in FORMS if form == value), "plain")
-    return "plain"
+            value = text if equals else "".join(words[number + 1 : number + 2])
+            break
+    return next((form for form in FORMS if form == value), "plain")

@@ -116,22 +116,25 @@ def test_monitoring_plugins_read_the_line(tmp_path: Path) -> None:
 
 
 def test_a_form_is_found_on_a_command_line() -> None:
-    assert find_form(["check", "--for", "slurm"]) == "slurm"
-    assert find_form(["check", "--for=nagios", "-q"]) == "nagios"
-    assert find_form(["check", "--for", "x"]) == "plain"
-    assert find_form(["check", "--for"]) == "plain"
-    assert find_form(["check"]) == "plain"
+    assert find_form(["check", "--for", "slurm"], {}) == "slurm"
+    assert find_form(["check", "--for=nagios", "-q"], {}) == "nagios"
+    assert find_form(["check", "--for", "x"], {}) == "plain"
+    assert find_form(["check", "--for"], {}) == "plain"
+    assert find_form(["check"], {"FABRICGAUGE_CHECK_FOR": "npd"}) == "npd"
+    assert find_form(["check", "--for=plain"], {"FABRICGAUGE_CHECK_FOR": "npd"}) == "plain"
+    assert find_form([], {"FABRICGAUGE_CHECK_FOR": "npd"}) == "plain"
 
 
-def test_the_page_has_the_table_of_statuses() -> None:
+def test_the_page_has_status_and_first_line_of_each_outcome_and_form() -> None:
     rows = {
-        cells[0]: tuple(cells[1:5])
+        cells[0]: cells[1:5]
         for line in PAGE.read_text("utf-8").splitlines()
         if (cells := [cell.strip(" `") for cell in line.strip("|").split("|")])[0] in list(Outcome)
     }
-    assert rows == {
-        outcome.value: tuple(str(STATUSES[form][outcome]) for form in FORMS) for outcome in Outcome
-    }
+    for outcome in Outcome:
+        for form, cell in zip(FORMS, rows[outcome.value], strict=True):
+            status, line = STATUSES[form][outcome], format_answer(form, outcome, "TEXT")
+            assert cell == (f"{status} `{line}" if line else f"{status}"), (outcome, form)
 
 
 @pytest.mark.parametrize(

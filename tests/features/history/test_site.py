@@ -8,7 +8,9 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.features.history.runs import copy_recorded, write_runs
+from tests.report.html.test_browser import CHROMIUM, opened
 
 from fabricgauge.features.history.drift import Policy, choose_first_runs
 from fabricgauge.features.history.index import open_index
@@ -110,3 +112,25 @@ def test_a_run_without_a_verdict_is_not_called_unreadable(tmp_path: Path) -> Non
     write(root, folder)
     text = (folder / "index.html").read_text()
     assert ">incomplete<" in text and ">unreadable<" not in text
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH")
+def test_rows_of_a_heat_map_have_names_and_slow_ones_stand_out(tmp_path: Path) -> None:
+    def slow_down(run: int, rates: NDArray[np.float64]) -> None:
+        rates[3] *= 0.8 if run > 5 else 1.0
+
+    root, folder = write_runs(tmp_path / "runs", 8, slow_down), tmp_path / "site"
+    write(root, folder)
+    done = opened((folder / "index.html").read_text(), tmp_path, "--dump-dom")
+    assert "Content Security Policy" not in done.stderr
+    maps = re.findall(r'<div class="names".*?</div>', done.stdout)
+    assert len(maps) == 3
+    for names in maps:
+        links = re.findall(r'<a href="([^"]+)"[^>]*class="(\w*)"[^>]*>(\w+)</a>', names)
+        assert {name: href for href, _, name in links} == {
+            f"n{node}": f"nodes/n{node}.html" for node in range(8)
+        }
+        slow = [name for _, kind, name in links if kind == "slow"]
+        assert slow == (["n3"] if names in maps[1:] else [])
+    assert done.stdout.count("<span>2023-11-") >= 6

@@ -268,7 +268,7 @@ def _write_index(
 ) -> None:  # fmt: skip
     history = site.history
     outcome = drift_outcome(watched)
-    heats = [heat for group in history.groups for heat in _heat_maps(site, group)]
+    heats = [heat for group in history.groups for heat in _heat_maps(site, group, alarms)]
     colours = [_rgb(UNMEASURED), *map(_rgb, HEAT)]
     causes = explain_alarms(history, watched.alarms)
     last = history.runs[::-1][:MOST_RUNS]
@@ -360,7 +360,9 @@ def _network_row(history: History, group: Group, least: float) -> dict[str, obje
     }  # fmt: skip
 
 
-def _heat_maps(site: _Site, group: Group) -> Iterator[tuple[dict[str, object], dict[str, str]]]:
+def _heat_maps(
+    site: _Site, group: Group, alarms: Mapping[str, int]
+) -> Iterator[tuple[dict[str, object], dict[str, str]]]:
     """Yield the map of a group of nodes over time: data for the script, and words."""
     if group.key.part not in ("sender", "receiver", "node") or len(group.places) < 3:
         return
@@ -375,13 +377,15 @@ def _heat_maps(site: _Site, group: Group) -> Iterator[tuple[dict[str, object], d
         "cells": base64.b64encode(coded[order].tobytes()).decode(), "good": GOOD, "bad": BAD,
         "nodes": [names[column] for column in order], "columns": columns,
         "hrefs": [quote(node_page(names[column])) for column in order],
+        "alarmed": [row for row, column in enumerate(order) if names[column] in alarms],
     }  # fmt: skip
     place = words.name_place(group.key, ())
     text = {
         "title": f"{words.name_series(group.key)}: {place}",
         "note": "A row for each node, time from left to right. A cell is the worst figure of its"
         " time as a share of the usual one: that of all nodes in the same run, if it measured"
-        " enough of them, else the node's own median. Click a row for the node's page.",
+        " enough of them, else the node's own median. Names in red have an alarm, or a cell in the"
+        " worse half of the scale. Click a row for the node's page.",
         "good": f"{percent(GOOD)} and better", "bad": f"{percent(BAD)} and worse",
     }  # fmt: skip
     yield data, text

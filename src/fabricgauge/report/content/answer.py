@@ -31,12 +31,16 @@ def answer_run(judged: Judged, form: Form, outcome: Outcome) -> str:
 
 
 def _list_figures(judged: Judged) -> Iterator[PerformanceFigure]:
+    """Yield figures of networks; an INVALID one would be stored as if it were theirs."""
+    invalid = {verdict.network for verdict in judged.verdicts if verdict.outcome is Outcome.INVALID}
     count = 0
     for gauge in monitoring.gauges(judged, Setting()):
         if gauge.name not in _FIGURES:
             continue
         unit, factor = _FIGURES[gauge.name]
         for labels, value in gauge.series:
+            if invalid & {"", labels["network"]}:
+                continue
             count += 1
             if count > MOST_FIGURES:
                 return

@@ -55,6 +55,28 @@
     const context = canvas.getContext("2d"), image = context.createImageData(columns, rows);
     cells.forEach((code, place) => image.data.set([...data.colours[code], 255], 4 * place));
     context.putImageData(image, 0, 0);
+    // Names of rows: all that fit; slow ones come first.
+    const names = holder.querySelector(".names"), apart = Math.ceil(14 / height), shown = [];
+    const worst = heat.nodes.map((_, row) => Math.max(...cells.subarray(row * columns, (row + 1) * columns)));
+    const isSlow = (row) => worst[row] > data.colours.length / 2 || heat.alarmed.includes(row);
+    const all = heat.nodes.map((_, row) => row);
+    const slow = all.filter(isSlow).sort((first, second) => worst[second] - worst[first]);
+    for (const row of [...slow, ...all.filter((row) => row % apart === 0), ...all]) {
+      if (shown.some((other) => Math.abs(other - row) < apart)) continue;
+      shown.push(row);
+      const link = document.createElement("a");
+      [link.href, link.title, link.textContent] = [heat.hrefs[row], heat.nodes[row], heat.nodes[row]];
+      link.className = isSlow(row) ? "slow" : "";
+      link.style.top = `${(row + 0.5) * height + 1}px`;
+      names.append(link);
+    }
+    names.style.width = `${Math.min(24, Math.max(...heat.nodes.map((name) => name.length)) + 1)}ch`;
+    const days = heat.columns.filter((day) => day);
+    for (const day of [...new Set([days[0], days[days.length >> 1], days[days.length - 1]])]) {
+      const label = document.createElement("span");
+      label.textContent = day;
+      holder.querySelector(".days").append(label);
+    }
     const cell = (event) => {
       const box = canvas.getBoundingClientRect();
       const column = Math.floor((event.clientX - box.left) / box.width * columns);
