@@ -70,6 +70,26 @@ def test_a_long_text_is_cut_as_each_contract_asks() -> None:
     assert slurm.endswith(f"... {TAG}")
 
 
+@pytest.mark.parametrize(
+    ("form", "most", "end"), [("npd", 80, "..."), ("slurm", 114, f"... {TAG}")]
+)
+def test_a_node_with_many_faults_is_answered_in_one_line_that_fits(
+    tmp_path: Path, form: str, most: int, end: str
+) -> None:
+    """node-problem-detector takes all of stdout, trims it, and cuts it after 80 octets."""
+    node = build_node(tmp_path)
+    plant(node, Outcome.FAIL)
+    node.port("state", "1: DOWN")
+    node.port("phys_state", "3: Disabled")
+    node.write("sys/class/infiniband/mlx5_0/fw_ver", "20.31.1014")
+    assert len(node.check().text) > most + 20
+    status, text, error = node.check("--for", form)
+    assert (status, error, text.count("\n")) == (1, "", 1)
+    assert len(text.strip().encode()) <= most
+    assert text.startswith("eth0 link down")
+    assert text.strip().endswith(end)
+
+
 #: Monitoring Plugins, Development Guidelines, "Performance data".
 PERFORMANCE = re.compile(r"'[^'=|]+'=-?[0-9.]+(?:s|%|B|c)?(?:;[0-9.]*){0,4}|time=[0-9.]+s;;\d+;0")
 

@@ -7,6 +7,8 @@ from tests.docs.pages import ROOT
 
 from fabricgauge.features.health.checks import CHECKS, LIMITS
 from fabricgauge.features.health.expectations import read_expectations
+from fabricgauge.features.health.script import ScriptSettings
+from fabricgauge.model.answer import MOST_OCTETS
 
 PAGE = (ROOT / "docs/reference/health.md").read_text("utf-8")
 
@@ -43,3 +45,6 @@ def test_the_examples_of_the_pages_are_valid() -> None:
     plugin = json.loads(rule[1])
     conditions = {row["type"] for row in plugin["conditions"]}
     assert {row["condition"] for row in plugin["rules"]} <= conditions
+    settings = plugin["pluginConfig"]
+    assert settings["max_output_length"] == MOST_OCTETS["npd"]
+    assert float(settings["timeout"].rstrip("s")) > ScriptSettings().limit_s
