@@ -334,7 +334,7 @@ DEAF_UNDER_LOAD = """
 file=/sys/class/net/eth0/statistics/tx_bytes
 ignore=/proc/sys/net/ipv4/icmp_echo_ignore_all
 last=$(cat $file)
-for step in $(seq 200); do
+for step in $(seq 1000); do
   sleep 0.2; now=$(cat $file)
   [ $((now - last)) -gt 100000 ] && echo 1 >$ignore || echo 0 >$ignore
   last=$now
