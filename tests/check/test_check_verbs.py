@@ -128,7 +128,8 @@ def test_messages_are_writes_where_that_is_asked_for(
         "--launches", "1", "--case-budget", "0.2", "--patterns", patterns, "--sizes", "8,64K",
     )  # fmt: skip
     assert {one["status"] for one in records(checked, "case")} == {"ok"}, checked.text
-    assert checked.outcomes("data") == ({"PASS"} if checks else {"SKIPPED"})
+    # Without --check-data the first sample of each case is compared.
+    assert checked.outcomes("data") == {"PASS"}
     (header,) = records(checked, "header")
     assert isinstance(header["transport"], dict)
     assert f"messages-by={header['transport']['messages_by']}" in asked

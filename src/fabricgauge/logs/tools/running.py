@@ -26,7 +26,7 @@ from fabricgauge.nodes.process import MARKER, ChildGroup, ProgramStream, end_mar
 from fabricgauge.store.files import writing
 from fabricgauge.store.files.reading import read_text
 
-READY_S = 15.0
+READY_S = 45.0
 
 #: Waits up to 1 s until a program listens on a port; arguments are the port as four hex digits and
 #: as a decimal number. State 0A is TCP_LISTEN (linux/net/tcp_states.h). A program that waits only
