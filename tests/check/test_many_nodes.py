@@ -69,7 +69,7 @@ def test_a_link_at_a_quarter_of_its_rate_is_measured_among_eight_nodes_and_none_
     checked = check("--lab", name, *ALL_PAIRS)
     assert checked.status in (1, 3), checked.text
     assert set(named(checked)) <= {"net1, c5, in both directions"}
-    assert "FAIL" not in checked.outcomes("fraction")
+    assert "FAIL" not in checked.outcomes("fraction"), checked.text
     rates = shares(checked)
     assert all(max(rates[node, "c5"], rates["c5", node]) < 0.27 for node in NODES - {"c5"})
 

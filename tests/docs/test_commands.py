@@ -167,6 +167,9 @@ def general(path: str) -> str:
     path = re.sub(r"^job-\d+/", "job-J/", path)
     path = re.sub(r"^(job-J/cases|job-J/out)-\d+", lambda at: _numbered[at[1]], path)
     path = re.sub(r"^raw/import-\d+/.*", "raw/import-NNN/FILE", path)
+    path = re.sub(r"^raw/victim-\d+-(idle|own|shared)/", "raw/victim-N-PHASE/", path)
+    path = re.sub(r"^raw/bulk-\d+/", "raw/bulk-N/", path)
+    path = re.sub(r"^raw/head/.*", "raw/head/HEAD.txt", path)
     return re.sub(r"^raw/(discover|connect)(-\d+)?/.*", _of_nodes, path)
 
 
