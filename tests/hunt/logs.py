@@ -39,6 +39,18 @@ def osu_collective(title: str, share: float) -> str:
     return f"{heading}# Size       Avg Latency(us)\n{table(rows.items())}"
 
 
+def osu_iallreduce(share: float) -> str:
+    """Its communication alone takes ``share`` of the time in which one message crosses the link."""
+    rows = "".join(
+        f"{size:<16}{2 * us:>12.2f}{us:>12.2f}{us:>12.2f}{0.0:>12.2f}\n"
+        for size in (1 << 18, 1 << 20, 1 << 22)
+        for us in [share * size / 12421.0]
+    )
+    heading = "# OSU MPI Non-blocking Allreduce Latency Test v7.4\n# Datatype: MPI_INT.\n"
+    columns = "# Size   Overall(us)  Compute(us)  Pure Comm.(us)  Overlap(%)\n"
+    return f"{heading}# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n{columns}{rows}"
+
+
 def osu_mbw_mr(rows: Iterable[tuple[int, float, float]], pairs: int = 2, before: str = "") -> str:
     heading = (
         "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"

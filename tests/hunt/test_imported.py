@@ -83,6 +83,7 @@ SOUND: Mapping[str, Trick] = {
         title: Trick(logs.osu_bw() + "\n" + logs.osu_collective(title, 1.2))
         for title in COLLECTIVES
     },
+    "a non-blocking collective": Trick(logs.osu_bw() + "\n" + logs.osu_iallreduce(1.2)),
     "more hosts than the two ranks need": Trick(logs.osu_bw(), words=("--hosts", "c[1-16]")),
     "two pairs of two nodes, rank by rank": Trick(
         logs.osu_mbw_mr([(1 << 20, 12280.4, 11711.5), (1 << 22, 12290.1, 2930.2)], pairs=2),
@@ -149,6 +150,7 @@ TRICKS: Mapping[str, Trick] = {
         f"{title} of memory": Trick(logs.osu_bw() + "\n" + logs.osu_collective(title, 0.3))
         for title in COLLECTIVES
     },
+    "a non-blocking collective of memory": Trick(logs.osu_bw() + "\n" + logs.osu_iallreduce(0.3)),
     "imb latency of memory": Trick(logs.imb_pingpong(logs.scaled(logs.EDR_US, 0.25))),
     # too little
     "no network stated": Trick(logs.osu_bw(), network=None),

@@ -35,7 +35,11 @@ _UNSTATED = (
 )
 
 #: Collectives of OSU, on hosts or GPUs, and of IMB whose ranks need data of all others, or of one.
-_COLLECTIVES = re.compile(r"(osu_(xccl_)?)?(all(reduce|gatherv?|toallv?)|(?P<root>bcast))")
+#: A non-blocking one has its whole time and that of the communication alone, and parts of these.
+_COLLECTIVES = re.compile(
+    r"(osu_(xccl_)?)?(?P<parts>i)?(all(reduce|gatherv?|toallv?)|(?P<root>bcast))(_persistent)?"
+)
+_WHOLE = ("alone", "with computation meanwhile")
 
 
 class _Excess(NamedTuple):
@@ -77,7 +81,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
     if collectives:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
-        return Verdict(outcome, collectives[0], None, None, tuple(collectives), *_SURE)
+        return Verdict(outcome, collectives[0], None, None, tuple(collectives[:6]), *_SURE)
     limit = figures.rate(ceiling.payload_bytes_per_s)
     burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
     return Verdict(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
@@ -117,6 +121,8 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
         # Groups, and the first ranks of many, may share a node.
         is_part = curve.settings.get("groups") or "waiting processes" in curve.settings
         if not is_known or is_part or curve.quantity != "time":
+            continue
+        if is_known["parts"] and not curve.what.endswith(_WHOLE):
             continue
         share = 0.5 if is_known["root"] else 1.0
         for point in curve.points:

@@ -83,7 +83,7 @@ def _y_range(picture: Picture) -> list[float]:
         return list(picture.span)
     if not picture.log:
         return [0, max(values) * 1.08 or 1]
-    above_zero = [y for y in values if y > 0]
+    above_zero = [y for y in values if y > 0] or [1.0]  # an overlap may be 0 at all sizes
     return [min(above_zero) * 0.7, max(above_zero) * 1.5]
 
 
