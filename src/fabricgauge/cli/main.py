@@ -1,6 +1,5 @@
 """Program entry point: print help pages at once, leave everything else to click."""
 
-import contextlib
 import io
 import os
 import sys
@@ -8,7 +7,7 @@ from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fabricgauge.cli.overview import help_text, overview
+from fabricgauge.cli.overview import help_text, overview, terminal_columns
 
 if TYPE_CHECKING:
     from fabricgauge.model.answer import Form
@@ -25,11 +24,11 @@ def main() -> None:
     """Run the command line; turn each of our errors into one message and its exit status."""
     _require_streams()
     if sys.argv[1:] in (["--help"], ["-h"], ["help"]):
-        sys.exit(_flush(0, f"{overview(_columns())}\n"))
+        sys.exit(_flush(0, f"{overview(terminal_columns())}\n"))
     words = sys.argv[1:]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    if (text := help_text(words, _columns())) is not None:
+    if (text := help_text(words, terminal_columns())) is not None:
         sys.exit(_flush(0, text))
     sys.exit(_flush(_run_click()))
 
@@ -53,15 +52,6 @@ def _flush(status: int, text: str = "") -> int:
     # Without this, Python reports the same error once more when it exits.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
-
-
-def _columns() -> int:
-    """Return the columns of the terminal, 80 if there is none."""
-    with contextlib.suppress(OSError, ValueError):
-        return int(os.environ.get("COLUMNS", "")) or 80
-    with contextlib.suppress(OSError, ValueError):
-        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-    return 80
 
 
 def _require_streams() -> None:

@@ -5,7 +5,9 @@ users in doubt ask for these pages most often. scripts/write-cli-reference write
 verbs' pages from their own help texts; a test compares them.
 """
 
+import contextlib
 import os
+import sys
 from collections.abc import Sequence
 
 from fabricgauge.model.features import FEATURES
@@ -68,6 +70,16 @@ First: fabricgauge demo, or fabricgauge import guide-40gbe-imb-pingpong"""
 COLUMNS, _LEAST_COLUMNS = 80, 40
 #: The file of the verbs' pages. pathlib takes 5 ms to load.
 PAGES = f"{os.path.dirname(os.path.abspath(__file__))}/help_pages.txt"  # noqa: PTH100, PTH120
+
+
+def terminal_columns(usual: int = COLUMNS) -> int:
+    """Return the columns of the terminal, ``usual`` if there is none; ``shutil`` loads slowly."""
+    with contextlib.suppress(ValueError):
+        if (columns := int(os.environ.get("COLUMNS", ""))) > 0:
+            return columns
+    with contextlib.suppress(OSError, ValueError):
+        return os.get_terminal_size(sys.stdout.fileno()).columns or usual
+    return usual
 
 
 def overview(columns: int = COLUMNS) -> str:

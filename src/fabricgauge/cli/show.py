@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli.options import Printing, formats, require_format
+from fabricgauge.cli.overview import terminal_columns
 from fabricgauge.cli.printing import ReportFile, is_verbose, report_file
 from fabricgauge.model.answer import STATUSES, Form
 from fabricgauge.model.errors import UsageError
@@ -143,7 +143,7 @@ def _print_stamp() -> str:
 
 def width() -> int:
     """Return the columns of the terminal, at most 140: longer lines are hard to read."""
-    return min(shutil.get_terminal_size((100, 24)).columns, 140)
+    return min(terminal_columns(100), 140)
 
 
 def deliver(text: str, to: Path | None) -> None:

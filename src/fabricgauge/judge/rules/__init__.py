@@ -4,6 +4,7 @@ A lost node or link explains later verdicts: missing cases, an unproven path, lo
 first verdict of the worst outcome is the headline.
 """
 
+from functools import cache
 from importlib import import_module
 
 from fabricgauge.judge.interface import Rule
@@ -59,6 +60,7 @@ DECIDING_EMULATED: tuple[str, ...] = ("placement", "path")
 DECIDING_IMPORTED: tuple[str, ...] = ("fraction",)
 
 
+@cache
 def load_rule(rule: str) -> Rule:
     module: Rule = import_module(f"{__name__}.{rule.replace('-', '_')}")
     return module

@@ -97,9 +97,11 @@ def exceeds(subject: Subject) -> bool:
 
 def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     excesses = []
+    tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
+    clock_s = subject.limit("above-ceiling.clock")
     for series in subject.series:
         for point in () if is_rdma_on_tcp(subject, series) else series.points:
-            least_s = _least_s(subject, ceiling, point)
+            least_s = _least_s(ceiling, point, tolerance, clock_s)
             slow_ends_s = [
                 max(observation.high_s, observation.median_s) for observation in point.observed
             ]
@@ -137,7 +139,7 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
                 )
 
 
-def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
+def _least_s(ceiling: Ceiling, point: Point, tolerance: float, clock_s: float) -> float:
     """Return the least time of a sample, in seconds, less the tolerances.
 
     Both a half round trip of a message and a window of messages carry their payload in one
@@ -145,10 +147,8 @@ def _least_s(subject: Subject, ceiling: Ceiling, point: Point) -> float:
     """
     payload = min([observation.payload_bytes for observation in point.observed])
     floor = ceiling.transfer_floor_s(payload)
-    tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     # In a mean over many messages the clock's reading does not matter.
-    clock_s = subject.limit("above-ceiling.clock") if point.measurements else 0.0
-    return max(0.0, floor / tolerance - clock_s)
+    return max(0.0, floor / tolerance - (clock_s if point.measurements else 0.0))
 
 
 def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool) -> Verdict:

@@ -257,12 +257,14 @@ def point(message_bytes: int, observed: Sequence[Observation], sized: bool = Tru
 
     Those that consist of waits for a processor count only if there are no others.
     """
-    ordered = tuple(
-        sorted(
-            select_undisturbed(observed),
-            key=lambda observation: (observation.launch, observation.median_s),
+    ordered = tuple(observed)
+    if len(ordered) > 1:  # few points of others' logs
+        ordered = tuple(
+            sorted(
+                select_undisturbed(observed),
+                key=lambda observation: (observation.launch, observation.median_s),
+            )
         )
-    )
     time = time_estimate(ordered)
     return Point(message_bytes, time, _convert_to_bandwidth(time, ordered), ordered, sized)
 
@@ -386,8 +388,12 @@ def _read_point(
     estimate = suite_point.estimate
     ends = (estimate.value, estimate.low, estimate.high)
     if not is_time:
-        value, low, high = (curve.directions * links * message_bytes / rate for rate in ends)
-        ends = (value, high, low)
+        carried_bytes = curve.directions * links * message_bytes
+        ends = (
+            carried_bytes / estimate.value,
+            carried_bytes / estimate.high,
+            carried_bytes / estimate.low,
+        )
     tail_s = suite_point.besides.get("p99") if is_time else None
     return (
         message_bytes,

@@ -342,18 +342,12 @@ def _place_begun(text: str) -> int:
 
 @remembered
 def _place_alone(text: str) -> int:
-    """Return the place as ``_place_begun`` does if the line says nothing else, as most do.
+    """Return the place as ``_place_begun`` does; special are all lines but those of a suite alone.
 
-    Such a line stands as its suite printed it; it has no message, no command and no setting.
+    Most lines have no message, no command and no setting: one look-up for all of these.
     """
-    begun, opening = dialect_begun(text), opening_of(text)
     is_special = (
-        "\t" in text
-        or text[-1:] in (" ", "\\")
-        or "<" in text
-        or "\u2190" in text
-        or opening.text != text
-        or opening.indent != (None if begun < 0 else "")
+        text[-1:] == "\\"
         or "_perf" in text
         or ADAPTERS in text
         or text.lstrip().startswith(("{", OUR_REMARK))
@@ -364,7 +358,7 @@ def _place_alone(text: str) -> int:
         or request_in(text) is not None
         or (("run" in text or "mpiexec" in text) and command_in(text) is not None)
     )
-    return _TO_LOOK_AT if is_special else begun
+    return _TO_LOOK_AT if is_special else dialect_begun(text)
 
 
 class UnparsedRun:
@@ -479,17 +473,16 @@ class LogStream:
         text, reader = line.text, self._reader
         numbers = text[:1] in " 0123456789" and _NUMBERS.fullmatch(text)
         if not numbers:
-            if not (self._command or self.launch.in_start or self._is_indented(text)):
+            line = self._as_printed(line)
+            text = line.text
+            if not (self._command or self.launch.in_start):
                 place = _place_alone(text)
                 if reader is None and place == -1:
                     if not is_decoration(text):
                         self._unparsed.add(line, FOREIGN)
                     return self._unparsed.take_closed()
                 if reader is not None and place in (-1, self._place):
-                    self._indent = self._indent if place < 0 else ""
                     return self._in_output(line, reader, bool(numbers))
-            line = self._as_printed(line)
-            text = line.text
             self.messages.take(line.number, text)
         if self._command:
             # Behind the shell's prompt of a line that goes on.
@@ -515,9 +508,6 @@ class LogStream:
             if self._object is not None:
                 return self._in_object(line, self._object)
         return self._plain_line(line)
-
-    def _is_indented(self, text: str) -> bool:
-        return bool(self._indent) and text.startswith(self._indent)
 
     def _in_output(self, line: LogLine, reader: SuiteReader, numbers: bool) -> Sequence[Found]:
         curves = reader.line(line)

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from functools import lru_cache
 from io import BufferedReader
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def opened(path: Path, within: Path | None = None) -> BufferedReader:
         _require_regular(os.fstat(file).st_mode)
         os.pread(file, 1, 0)  # the kernel has regular files that wait: /proc/kmsg, trace_pipe
         # Another user may have put a link into the path between the two checks.
-        if within is not None and Path(f"/proc/self/fd/{file}").readlink() != real:
+        if within is not None and os.readlink(f"/proc/self/fd/{file}") != str(real):  # noqa: PTH115
             raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
         return os.fdopen(file, "rb")
     except BaseException:
@@ -102,9 +103,15 @@ def _inside(path: Path, within: Path) -> Path:
         real = path.resolve(strict=True)
     except RuntimeError as error:  # Python before 3.13, for links in a circle
         raise OSError(errno.ELOOP, "it is a link to itself") from error
-    if not real.is_relative_to(within.resolve()):
+    if not real.is_relative_to(_resolve_folder(within)):
         raise OSError(errno.ELOOP, f"it is a link that leads out of {within}")
     return real
+
+
+@lru_cache(maxsize=64)
+def _resolve_folder(within: Path) -> Path:
+    """Return the folder without links, as it was first: thousands of files may lie in one."""
+    return within.resolve()
 
 
 def _require_regular(mode: int) -> None:
