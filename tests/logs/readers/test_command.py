@@ -1,6 +1,10 @@
 """Where a launch command's own options start its ranks."""
 
+import shlex
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fabricgauge.logs.readers.command import (
     LONGEST,
@@ -151,6 +155,17 @@ def test_a_job_that_asks_for_its_ranks_nodes(text: str, nodes: tuple[str, ...]) 
 )  # fmt: skip
 def test_a_job_that_leaves_its_ranks_nodes_open(text: str) -> None:
     assert len(set(nodes_of(text))) != 1
+
+
+@given(st.text(st.sampled_from("ab -=/.,'\"\\\t<>#é"), max_size=30))
+def test_a_commands_words_are_those_of_a_shell(text: str) -> None:
+    line = f"srun {text} osu_bw"
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError:
+        words = tuple(line.split())
+    command = command_in(line)
+    assert (command.words if command else ()) == (words if "osu_bw" in words else ())
 
 
 def test_the_lines_that_decide_are_the_evidence() -> None:
