@@ -19,6 +19,7 @@ from fabricgauge.features.campaign.results import (
     PartResult,
     part_outcome,
 )
+from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.verdict import Outcome
@@ -108,6 +109,21 @@ def test_curves_stand_in_the_order_of_the_patterns() -> None:
     about = CampaignResult(RESULT_FORMAT, RESULT_VERSION, "x", "", campaign)
     text = page(MeasuredCampaign(about, (measured_part,)), "csv")
     assert text.index("one-way stream, c1 → c2") < text.index("half round trip, c1 → c2")
+
+
+def test_the_curves_of_a_sweep_s_arms_are_figures_of_the_part() -> None:
+    campaign = find_campaign("tutorial")
+    part = next(part for part in campaign.part if part.name == "mtu")
+    curves = suite_curves(sample.judged().run)
+    arms = tuple(
+        msgspec.structs.replace(curve, title=f"path-mtu={mtu}: {curve.title}")
+        for mtu in (256, 4096) for curve in curves
+    )  # fmt: skip
+    about = CampaignResult(RESULT_FORMAT, RESULT_VERSION, "x", "", campaign)
+    swept = MeasuredCampaign(about, (MeasuredPart(part, PartResult(part.name), arms=arms),))
+    text = page(swept, "html")
+    assert "path-mtu=256: one-way stream" in text
+    assert "path-mtu=4096: one-way stream" in page(swept, "csv")
 
 
 def test_every_figure_is_a_row_of_the_csv(measured: MeasuredCampaign) -> None:

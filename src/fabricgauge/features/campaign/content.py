@@ -45,7 +45,8 @@ LEAST_TRANSFER = 4096
 class MeasuredPart(msgspec.Struct, frozen=True):
     """Hold a part with its result and its references: a judged run, a sweep, or neither.
 
-    ``further`` are blocks of another feature: a prediction, or what layers cost.
+    ``further`` are blocks of another feature: a prediction, or what layers cost. ``arms`` are the
+    curves of a sweep over words, such as transports, each with its level in the title.
     """
 
     part: Part
@@ -54,6 +55,7 @@ class MeasuredPart(msgspec.Struct, frozen=True):
     varied: Varied | None = None
     references: tuple[Reference, ...] = ()
     further: tuple[doc.Block, ...] = ()
+    arms: tuple[SuiteCurve, ...] = ()
 
 
 class MeasuredCampaign(msgspec.Struct, frozen=True):
@@ -229,7 +231,7 @@ def _sweep(varied: Varied) -> Iterator[doc.Block]:
 def _curves(measured: MeasuredPart) -> tuple[SuiteCurve, ...]:
     """Return the curves of the part's run in the order of its patterns."""
     if measured.judged is None:
-        return ()
+        return measured.arms
     order = {word.partition(":")[0]: n for n, word in enumerate(measured.part.patterns)}
     curves = (curve for curve in suite_curves(measured.judged.run) if curve.points)
     return tuple(sorted(curves, key=lambda curve: order.get(curve.pattern or "", len(order))))

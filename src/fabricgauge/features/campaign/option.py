@@ -1,6 +1,7 @@
 """``check --campaign``: measure a campaign, show it or a stored one."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from fabricgauge.features.campaign.campaign_file import find_campaign
 from fabricgauge.features.campaign.content import MeasuredCampaign, MeasuredPart
 from fabricgauge.features.campaign.results import RESULT_FILE, CampaignResult, PartResult
 from fabricgauge.features.campaign.running import measure_campaign
+from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import StoreError
@@ -20,6 +22,8 @@ from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe, read_nodes
@@ -134,8 +138,20 @@ def _measured_part(
     if part.vary:
         varied = load_role("swept")(run)
         further = load_role("swept_blocks")(varied)
-        return msgspec.structs.replace(measured, varied=varied, further=further)
+        arms = () if varied.levels or varied.layers else tuple(_arm_curves(run, varied.design))
+        return msgspec.structs.replace(measured, varied=varied, further=further, arms=arms)
     return msgspec.structs.replace(measured, judged=conclude(load(run), thresholds))
+
+
+def _arm_curves(run: RunDirectory, design: Design) -> Iterator[SuiteCurve]:
+    """Yield the curves of each arm of a sweep, with its levels in their titles."""
+    for arm, folder in zip(design.arms, design.folders, strict=True):
+        try:
+            stored = load(_find_run(run, PartResult(" ".join(arm), folder)))
+        except StoreError:  # the comparison itself names arms that are missing
+            continue
+        for curve in suite_curves(stored):
+            yield msgspec.structs.replace(curve, title=f"{', '.join(arm)}: {curve.title}")
 
 
 def _find_run(directory: RunDirectory, result: PartResult) -> RunDirectory:
