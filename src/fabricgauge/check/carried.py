@@ -1,8 +1,6 @@
 """Bring the engine, and the MPI that came with this program, to nodes that lack them."""
 
-import hashlib
 import platform
-import re
 import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,6 +24,7 @@ from fabricgauge.nodes.launch.carrying import (
     drop,
     find_mpi_faults,
     place,
+    read_versions,
     usual_bases,
 )
 
@@ -36,12 +35,6 @@ HELPERS = {
     "intelmpi": ("hydra_bstrap_proxy", "hydra_pmi_proxy"),
     "openmpi": ("orted", "prted"),
 }
-
-#: How a library names its version; carry.sh has the same expression.
-_VERSION = re.compile(
-    rb"Open MPI v[0-9][0-9a-z.]*|MPICH Version:\s*[0-9][0-9a-z.]*"
-    rb"|Intel\(R\) MPI Library [0-9][0-9.]*"
-)
 
 #: Launchers whose ranks need no helper of the MPI, and those whose hosts are this machine.
 _WITHOUT_HELPER, _HERE = ("srun",), ("local", "simulated")
@@ -107,14 +100,8 @@ def mpi_of_head(engine: Engine, launcher: str) -> MpiOfHead:
     helper = next((str(path) for path in paths if path.exists()), "")
     if not engine.library:
         return MpiOfHead(helper=helper)
-    content = Path(engine.library).read_bytes()
-    version = _VERSION.search(content)
-    return MpiOfHead(
-        engine.library,
-        hashlib.sha256(content).hexdigest(),
-        " ".join(version[0].decode().split()) if version else "",
-        helper,
-    )
+    library = Path(engine.library)
+    return MpiOfHead(engine.library, sha256_of(library), read_versions(library), helper)
 
 
 def _lacks_mpi(answer: NodeAnswer) -> bool:

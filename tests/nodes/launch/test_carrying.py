@@ -25,9 +25,12 @@ from fabricgauge.nodes.launch.carrying import (
     find_mpi_faults,
     parse_node_answer,
     place,
+    read_versions,
     required_on_nodes,
     script,
 )
+
+ROOT = Path(__file__).parents[3]
 
 #: A node that sees the head's files under no path: the words run in a shell that hides the program.
 NODES = (Host("c1", ("env",)), Host("c2", ("env",)))
@@ -278,22 +281,22 @@ def test_a_node_that_is_not_reached_is_left_to_discovery(parcel: Parcel, tmp_pat
 def test_the_mpi_of_a_node_is_compared(parcel: Parcel, tmp_path: Path) -> None:
     library = tmp_path / "lib" / "libmpi.so.12"
     library.parent.mkdir()
-    library.write_bytes(b"\0MPICH Version:      4.0.2\0")
+    library.write_bytes(b"MPICH Version:\t%s\n\x000.13.99\x004.0.2\x00")
     helper = tmp_path / "hydra_pmi_proxy"
     helper.write_text("#!/bin/sh\n")
     helper.chmod(0o755)
     alike = MpiOfHead(
-        str(library), hashlib.sha256(library.read_bytes()).hexdigest(), "MPICH Version: 4.0.2",
+        str(library), hashlib.sha256(library.read_bytes()).hexdigest(), "MPICH 4.0.2",
         str(helper),
     )  # fmt: skip
     machine = os.uname().machine
     answers = ask_nodes(NODES, parcel, (), alike)
     assert not find_mpi_faults(answers, alike, machine)
     assert place(NODES, parcel, (), answers).path == str(parcel.file)
-    other = MpiOfHead(str(library), "0" * 64, "MPICH Version: 5.0.1", str(helper))
+    other = MpiOfHead(str(library), "0" * 64, "MPICH 2.0 5.0.1", str(helper))
     faults = find_mpi_faults(ask_nodes(NODES[:1], parcel, (), other), other, machine)
-    assert "MPICH Version: 4.0.2" in faults["c1"] and "MPICH Version: 5.0.1" in faults["c1"]
-    rebuilt = MpiOfHead(str(library), "0" * 64, "MPICH Version: 4.0.2", str(helper))
+    assert "MPICH 4.0.2" in faults["c1"] and "5.0.1" in faults["c1"]
+    rebuilt = MpiOfHead(str(library), "0" * 64, "MPICH 3.0 4.0.2", str(helper))
     assert not find_mpi_faults(ask_nodes(NODES[:1], parcel, (), rebuilt), rebuilt, machine)
     lacking = MpiOfHead(str(tmp_path / "libmpi.so.99"), "0" * 64, "", str(tmp_path / "orted"))
     answers = ask_nodes(NODES[:1], parcel, (), lacking)
@@ -303,6 +306,23 @@ def test_the_mpi_of_a_node_is_compared(parcel: Parcel, tmp_path: Path) -> None:
     assert not find_mpi_faults(answers, lacking, machine, exempt=("c1",))
     foreign = {"c1": NodeAnswer("c1", True, machine="aarch64")}
     assert "aarch64" in find_mpi_faults(foreign, lacking, "x86_64")["c1"]
+
+
+#: Debian's MPIs, and those of the wheels, if this machine has them.
+REAL_LIBRARIES = {
+    "MPICH 4.0.2": Path("/usr/lib/x86_64-linux-gnu/libmpich.so.12"),
+    "Open MPI 4.1.4": Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40"),
+    "MPICH 5.": ROOT / ".venv" / "lib" / "libmpi.so.12",
+    "Open MPI 5.": ROOT / ".venv-openmpi5" / "lib" / "libmpi.so.40",
+    "Intel MPI 20": ROOT / ".venv-impi" / "lib" / "libmpi.so.12",
+}
+
+
+@pytest.mark.parametrize(("version", "library"), REAL_LIBRARIES.items())
+def test_a_real_library_states_its_version(version: str, library: Path) -> None:
+    if not library.exists():
+        pytest.skip(f"{library} is not installed")
+    assert read_versions(library).startswith(version)
 
 
 @given(st.text())

@@ -20,6 +20,20 @@ have() {
     done
 }
 
+# versions FILE: the family of an MPI's library, and all texts in it that its version may be. The text of
+# MPI_Get_library_version is put together at run time; the number alone lies between zero bytes.
+versions() {
+    family=$(grep -a -o -m 1 -E 'Open MPI v|MPICH Version|Intel\(R\) MPI Library' "$1" 2>/dev/null | head -n 1)
+    case $family in
+    Open*) family='Open MPI' number='[1-9]\.[0-9]+\.[0-9]+' ;;
+    MPICH*) family=MPICH number='[3-9]\.[0-9]+(\.[0-9]+)?' ;;
+    Intel*) family='Intel MPI' number='20[0-9][0-9]\.[0-9]+(\.[0-9]+)?' ;;
+    *) return ;;
+    esac
+    numbers=$(tr '\000' '\n' <"$1" | LC_ALL=C grep -a -x -E "$number((a|b|rc|p)[0-9]+)?" | sort -u | tr '\n' ' ')
+    [ -z "$numbers" ] || printf '%s %s' "$family" "$numbers"
+}
+
 # library SHA256 FILE: the MPI's library here, at the head's path or another.
 library() {
     alike=$1 name=${2##*/}
@@ -35,11 +49,7 @@ library() {
         if [ "$(digest "$file")" = "$alike" ]; then
             printf 'library alike %s\n' "$file"
         else
-            # The library names itself: MPI_Get_library_version returns this text.
-            text=$(grep -a -o -m 1 -E \
-                'Open MPI v[0-9][0-9a-z.]*|MPICH Version:[[:space:]]*[0-9][0-9a-z.]*|Intel\(R\) MPI Library [0-9][0-9.]*' \
-                "$file" 2>/dev/null | head -n 1 | tr -s '[:space:]' ' ')
-            printf 'version %s\nlibrary other %s\n' "$text" "$file"
+            printf 'version %s\nlibrary other %s\n' "$(versions "$file")" "$file"
         fi
         return
     done

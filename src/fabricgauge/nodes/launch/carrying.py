@@ -250,13 +250,33 @@ def parse_node_answer(node: str, text: str) -> NodeAnswer:
 _WORDS = frozenset({"machine", "version", "library", "helper", "fail", "end"})
 
 
+def read_versions(library: Path) -> str:
+    """Return the family of an MPI's library and the texts in it that its version may be."""
+    head = Host("head", ("env",))
+    return _on_all([head], ("library", "", str(library)))[head.node].version
+
+
+def _may_be_alike(version: str, wanted: str) -> bool:
+    """Check whether two libraries share a family and a possible version, if both are known."""
+    (family, numbers), (wanted_family, wanted_numbers) = map(_split_versions, (version, wanted))
+    if not numbers or not wanted_numbers:
+        return True
+    return family == wanted_family and not numbers.isdisjoint(wanted_numbers)
+
+
+def _split_versions(text: str) -> tuple[str, frozenset[str]]:
+    words = text.split()
+    numbers = frozenset(word for word in words if word[0].isdigit())
+    return " ".join(word for word in words if word not in numbers), numbers
+
+
 def find_mpi_faults(
     answers: Mapping[str, NodeAnswer], mpi: MpiOfHead, machine: str, exempt: Collection[str] = ()
 ) -> dict[str, str]:
     """Return why a node's MPI does not fit that of the head; ``exempt`` nodes get the head's.
 
-    The same file is alike, and so is another file of the same version. Where a version is unknown,
-    the launch decides.
+    The same file is alike, and so is another file that may have the same version. Where a version
+    is unknown, the launch decides.
     """
     faults: dict[str, str] = {}
     for node, answer in answers.items():
@@ -269,7 +289,7 @@ def find_mpi_faults(
             continue
         elif mpi.library and not answer.has_library:
             faults[node] = f"it lacks the MPI's library {name} (on the head {mpi.library})"
-        elif answer.version and mpi.version and answer.version != mpi.version:
+        elif not _may_be_alike(answer.version, mpi.version):
             faults[node] = (
                 f"its MPI is {answer.version} ({answer.library}), the head's is {mpi.version}"
             )
