@@ -68,6 +68,8 @@ def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
     from rich.console import Console
     from rich.markup import escape
 
+    from fabricgauge.nodes.engines.ready_made import ready_libraries
+
     console = Console()
     mpi_table = _table("MPI libraries", "MPI", "version", "mpicxx", "launcher")
     for mpi in mpis:
@@ -75,8 +77,10 @@ def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
         cells = (name, mpi.version, str(mpi.mpicxx), str(mpi.mpiexec))
         mpi_table.add_row(*map(escape, cells))
     console.print(mpi_table)
+    if libraries := ready_libraries():
+        console.print(f"Ready-made engines, which need no compiler: for {', '.join(libraries)}")
     if not engines:
-        console.print("No engine is built yet. Build one: fabricgauge engine build")
+        console.print("No engine is built here. Build one: fabricgauge engine build")
         return
     engine_table = _table("Engines, newest first", "identity", "MPI", "compiler")
     for engine in engines:

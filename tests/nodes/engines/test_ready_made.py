@@ -13,7 +13,12 @@ from fabricgauge.nodes.engines import ready_made
 from fabricgauge.nodes.engines.cache import store_engine
 from fabricgauge.nodes.engines.elf import MACHINES
 from fabricgauge.nodes.engines.library import find_library
-from fabricgauge.nodes.engines.ready_made import ReadyMade, encode_manifest, ready_engine
+from fabricgauge.nodes.engines.ready_made import (
+    ReadyMade,
+    encode_manifest,
+    ready_engine,
+    ready_libraries,
+)
 from fabricgauge.nodes.engines.sources import FLAGS, digest, source_folder
 
 HERE = {name: number for number, name in MACHINES.items()}[platform.machine()]
@@ -76,6 +81,12 @@ def test_an_unknown_abi_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     assert "libmpi.so.12, libmpi.so.40" in message
     assert "engine build --mpicxx" in message
     assert "\n" not in message
+
+
+def test_the_libraries_of_this_processor_are_listed(tmp_path: Path) -> None:
+    assert ready_libraries(make_programs(tmp_path, "libmpi.so.40", "libmpi.so.12")) == [
+        "libmpi.so.12", "libmpi.so.40",
+    ]  # fmt: skip
 
 
 def test_a_library_of_another_processor_is_none(tmp_path: Path) -> None:

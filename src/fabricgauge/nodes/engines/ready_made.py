@@ -71,6 +71,15 @@ def find_program(kind: Kind, soname: str = "", folder: Path = INSTALLED) -> Read
     return None
 
 
+def ready_libraries(folder: Path = INSTALLED) -> list[str]:
+    """Return the names of the MPI libraries for which this machine has a ready-made engine."""
+    return sorted(
+        program.soname
+        for program in ready_programs(folder)
+        if (program.kind, program.machine) == ("engine", platform.machine())
+    )
+
+
 def checked_path(program: ReadyMade, folder: Path = INSTALLED) -> Path:
     """Return the path of a program after a check of its digest and its permission.
 
@@ -128,12 +137,7 @@ def _built_before(mpi: Mpi) -> Engine | None:
 
 
 def _describe_missing(library: MpiLibrary, folder: Path) -> str:
-    engines = [
-        program
-        for program in ready_programs(folder)
-        if program.kind == "engine" and program.machine == platform.machine()
-    ]
-    sonames = ", ".join(program.soname for program in engines) or "no MPI"
+    sonames = ", ".join(ready_libraries(folder)) or "no MPI"
     return (
         f"{library.path} has the ABI {library.soname}, and the ready-made engines for"
         f" {platform.machine()} have {sonames}; build one with fabricgauge engine build --mpicxx"
