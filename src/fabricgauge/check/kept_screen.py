@@ -18,8 +18,7 @@ import msgspec
 import fabricgauge
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.reading import opened, read_bytes
 from fabricgauge.store.files.writing import make_folder, write_whole
 from fabricgauge.store.run_directory import DAMAGED, JUDGED_FROM, RunDirectory

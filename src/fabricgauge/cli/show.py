@@ -13,11 +13,12 @@ from fabricgauge.cli.options import Printing, formats, require_format
 from fabricgauge.cli.overview import terminal_columns
 from fabricgauge.cli.printing import ReportFile, is_verbose, report_file
 from fabricgauge.model.answer import STATUSES, Form
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.verdict import Outcome, exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.check.kept_screen import Screen
+    from fabricgauge.check.run_context import RunContext
     from fabricgauge.model.judged import Judged
     from fabricgauge.report.interface import Setting
 
@@ -70,6 +71,21 @@ def page(kind: str, subject: object) -> bytes:
     from fabricgauge.report.interface import Setting
 
     return formats(kind)["html"](subject, Setting(width=width(), printed=_print_stamp())).encode()
+
+
+def conclude(
+    context: "RunContext", kind: str, file_name: str, result: object, outcome: Outcome,
+    printing: Printing,
+) -> int:  # fmt: skip
+    """Store and print what a feature measured on a begun run; return the exit status."""
+    context.progress.close()
+    try:
+        context.directory.finish_with(file_name, result, page(kind, result))
+    except StoreError as error:
+        context.progress.trouble(str(error))
+    path = str(context.directory.path)
+    print_report(kind, result, printing.format, printing.to, run_directory=path)
+    return exit_status(outcome, printing.fail_on)
 
 
 def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> int:

@@ -1,19 +1,35 @@
 """Find other traffic on the nodes' links, and decide what it explains."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from fabricgauge.judge.evidence.foreign import foreign_traffic
+from fabricgauge.judge.evidence.connections import CARRIED, address_of
+from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import NEAREST_RATE, Stream, rechecked_streams, streams
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.measurement import Measurement, NodeCounters, Socket
 from fabricgauge.model.pairs import Ends
-from fabricgauge.model.pattern import Pattern
+from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 from fabricgauge.model.run import Launch
 from fabricgauge.model.words import figures
+
+#: Ethernet, IP and TCP headers with timestamps, as an interface counts them (IEEE 802.3, RFC 791,
+#: 8200, 9293, 7323).
+HEADERS_V4, HEADERS_V6 = 14 + 20 + 32, 14 + 40 + 32
+
+#: Estimate: a transport other than TCP adds at most this share to the payload, and so many bytes
+#: to each message: headers of packets of 1 KiB or more, control messages and acknowledgements.
+ADDED_SHARE, ADDED_BYTES = 0.1, 256
+
+#: The payload of a packet that every host accepts (RFC 9293, 3.7.1).
+LEAST_SEGMENT = 536
 
 #: Cause and remedy of a figure that other traffic spoils.
 CAUSE = "other traffic used the same links during the measurement"
@@ -158,3 +174,151 @@ def _shares(foreign: dict[str, ForeignTraffic], direction: tuple[str, str]) -> t
 def _median(streams: Sequence[Stream]) -> float:
     shares = [max(_shares(foreign_beside(stream), stream.series.way)) for stream in streams]
     return float(np.median(shares)) if shares else 0.0
+
+
+class _Crossing(NamedTuple):
+    """Octets and packets of a node's interfaces during one case."""
+
+    sent_bytes: int = 0
+    sent_packets: int = 0
+    received_bytes: int = 0
+    received_packets: int = 0
+
+
+def foreign_traffic(
+    fabric: Fabric, network: Network, cases: Iterable[tuple[Launch, Measurement]]
+) -> dict[str, ForeignTraffic]:
+    """Return foreign traffic by node over these cases; unknown nodes are left out."""
+    sent, received, line = Counter[str](), Counter[str](), dict[str, float]()
+    if isinstance(network.rate_bit_s, Skipped):
+        return {}
+    for launch, case in cases:
+        benchmark = _CaseTraffic(launch, case)
+        for counters in case.counters:
+            node = node_of(launch, counters.rank)
+            crossed = _find_crossing(fabric, network, node, counters)
+            if (
+                crossed is None
+                or (own_bytes := benchmark.find_bytes(network, node, crossed)) is None
+            ):
+                continue
+            times = counters.read_utc_s
+            seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
+            sent[node] += max(0, crossed.sent_bytes - own_bytes[0])
+            received[node] += max(0, crossed.received_bytes - own_bytes[1])
+            links = len(network.rails_of(node)) * network.rate_bit_s / 8
+            line[node] = line.get(node, 0.0) + links * seconds
+    return {
+        node: ForeignTraffic(node, sent[node], received[node], line[node])
+        for node in sorted(line)
+        if line[node] > 0
+    }
+
+
+def _find_crossing(
+    fabric: Fabric, network: Network, name: str, counters: NodeCounters
+) -> _Crossing | None:
+    """Return what crossed a member's cables; those below a VLAN or a bridge carry more."""
+    node, total = fabric.node(name), _Crossing()
+    # An interface with two addresses in the network is two members, and counts once.
+    interfaces = dict.fromkeys(member.interface for member in network.rails_of(name))
+    for interface in interfaces:
+        below = () if isinstance(node, Skipped) else node.below(interface)
+        cables = [
+            name_below
+            for name_below in below
+            if isinstance(node, Skipped) or not node.below(name_below)
+        ]
+        rises = [
+            rise
+            for names in ([interface], cables)
+            if (rise := _sum_rises(counters, names)) is not None
+        ]
+        if not rises:
+            return None
+        total = _Crossing(*map(sum, zip(total, max(rises), strict=True)))
+    return total if interfaces else None
+
+
+def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing | None:
+    total = _Crossing()
+    for name in interfaces:
+        before, after = counters.before.get(name), counters.after.get(name)
+        if before is None or after is None:
+            return None
+        rise = _Crossing(
+            after.tx_bytes - before.tx_bytes, after.tx_packets - before.tx_packets,
+            after.rx_bytes - before.rx_bytes, after.rx_packets - before.rx_packets,
+        )  # fmt: skip
+        if min(rise) < 0:
+            return None
+        total = _Crossing(*map(sum, zip(total, rise, strict=True)))
+    return total
+
+
+class _CaseTraffic:
+    """The share of the nodes' links that a case's messages took."""
+
+    def __init__(self, launch: Launch, case: Measurement) -> None:
+        self._case = case
+        self._ranks = group_by(range(len(launch.nodes)), launch.nodes.__getitem__)
+        sent_bytes = sum(
+            connection.sent_bytes
+            for rank in range(len(case.sockets))
+            for connection in case.sockets_of(rank)
+        )
+        self._by_tcp = sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes)
+        self._unseen = any(isinstance(connections, Skipped) for connections in case.sockets)
+
+    def find_bytes(self, network: Network, node: str, crossed: _Crossing) -> tuple[int, int] | None:
+        """Return the most that the messages took of a node's traffic, sent and received."""
+        case, ranks = self._case, self._ranks.get(node, ())
+        if self._by_tcp:
+            if self._unseen:
+                return None
+            ips = {member.ip for member in network.rails_of(node)}
+            connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
+            return _add_tcp_headers(
+                [connection for connection in connections if address_of(connection.local) in ips],
+                network,
+                crossed,
+            )
+        if case.pattern not in PAIR_PATTERNS:
+            return None
+        joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]
+        sent = sum(_estimate_bytes(case, rank) for rank in joining_ranks)
+        both_bytes = _estimate_bytes(case, case.origin) + _estimate_bytes(case, case.target)
+        return sent, both_bytes - sent if joining_ranks else 0
+
+
+def _add_tcp_headers(
+    connections: Sequence[Socket], network: Network, crossed: _Crossing
+) -> tuple[int, int]:
+    """Return bytes of connections with the headers of their packets, sent and received.
+
+    An interface counts a packet that it splits itself once. Each segment has one acknowledgement at
+    most.
+    """
+    headers = HEADERS_V6 if ":" in network.subnet else HEADERS_V4
+    sent = sum(max(0, connection.sent_bytes) for connection in connections)
+    received = sum(max(0, connection.received_bytes) for connection in connections)
+    outgoing = incoming = 0.0
+    for connection in connections:
+        segments = max(0.0, connection.segments) if connection.segment_bytes > 0 else 0.0
+        segments_received = max(0, connection.received_bytes) / max(
+            LEAST_SEGMENT, connection.segment_bytes
+        )
+        answers = connection.acknowledgements
+        outgoing += segments + (segments_received if isinstance(answers, Skipped) else answers)
+        incoming += segments_received + segments
+    return (
+        sent + round(headers * min(outgoing, crossed.sent_packets)),
+        received + round(headers * min(incoming, crossed.received_packets)),
+    )
+
+
+def _estimate_bytes(case: Measurement, rank: int) -> int:
+    sent_by_rank = case.payload_sent_bytes
+    payload = sent_by_rank[rank] if 0 <= rank < len(sent_by_rank) else 0
+    messages = payload // max(1, case.message_bytes)
+    return round((1.0 + ADDED_SHARE) * payload) + ADDED_BYTES * messages

@@ -1,17 +1,34 @@
-"""Find ranks of a log that share a node, although nobody stated the nodes of the ranks."""
+"""Find the medium that messages crossed, and ranks of a log that share a node unstated."""
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
 
-from fabricgauge.judge.crossed_medium import crossed_medium
+from fabricgauge.judge.ceiling.technologies import Floor
 from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 
 UNPLACED = "ranks of one node exchange messages through memory, and the log does not name the nodes"
 STATE_NODES = "state the node of each rank, in rank order: fabricgauge import --hosts c1,c1,c2,c2"
+
+
+def crossed_medium(subject: Subject, foreign: SuiteCurve | None) -> Floor:
+    """Return the medium that a message crossed; TCP only if its connections carried the payload.
+
+    Other suites show no connections: there the log's own transport counts, or else the network's
+    usual one. The transport of one log does not count for the others.
+    """
+    medium = subject.medium or "rdma"  # the quickest adapter if none is known
+    if foreign is None:
+        if subject.evidence.over_tcp:
+            return "tcp"
+        return "rdma" if medium == "tcp" else medium
+    if foreign.transport == "tcp":
+        return "tcp"
+    return "rdma" if (medium, foreign.transport) == ("tcp", "rdma") else medium
 
 
 def describe_shared_nodes(subject: Subject) -> str:

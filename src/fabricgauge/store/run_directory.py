@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -37,6 +37,14 @@ JUDGED_FROM = (
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _T = TypeVar("_T")
+
+
+class _Versioned(Protocol):
+    @property
+    def version(self) -> str: ...
+
+
+_V = TypeVar("_V", bound=_Versioned)
 
 
 class RunDirectory:
@@ -122,6 +130,16 @@ class RunDirectory:
     def write_bytes(self, name: str, data: bytes) -> None:
         write_whole(self.path / name, data, self.path)
 
+    def finish_with(self, name: str, result: Any, page: bytes) -> None:
+        """Write the result of a complete run and its page; the run gets its final name.
+
+        Raises:
+            StoreError: the disk is full or gone.
+        """
+        self.write(name, result)
+        self.write_bytes("report.html", page)
+        self.finish()
+
     def append(self, name: str, value: Any) -> None:
         """Append one line of JSON Lines; it is on disk when this returns."""
         self.append_all(name, (value,))
@@ -153,6 +171,19 @@ class RunDirectory:
             StoreError: the file is missing, unreadable or not valid.
         """
         return read_json(self.path / name, self.path, kind, "is this a run directory?")
+
+    def read_version(self, name: str, kind: type[_V], version: str) -> _V:
+        """Read a value of this version of its format.
+
+        Raises:
+            StoreError: it cannot be read, or another version wrote it.
+        """
+        value = self.read(name, kind)
+        if value.version != version:
+            raise StoreError(
+                f"{self.path}/{name} has version {value.version}; this reads {version}"
+            )
+        return value
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
         """Return all lines that can be decoded, and a sentence for each other line."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.reading import read_bytes
 
 if TYPE_CHECKING:  # most programs read no file that declares one

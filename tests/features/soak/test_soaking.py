@@ -28,11 +28,10 @@ from fabricgauge.features.soak.proof import (
 )
 from fabricgauge.features.soak.soaking import (
     SOAKED,
+    VERSION,
     Soaked,
     choose_pace,
     judge,
-    read_soaked,
-    store,
 )
 from fabricgauge.features.soak.watching import (
     CurvePoint,
@@ -304,7 +303,7 @@ def test_dips_of_one_moment_are_reported_in_one_line(
 def test_a_stored_soak_is_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = RunDirectory.create(tmp_path)
     assert show_stored(directory, "json", None) is None
-    store(directory, make_soaked(make_dip()), b"page")
+    directory.finish_with(SOAKED, make_soaked(make_dip()), b"page")
     assert directory.complete
     assert show_stored(directory, "json", None) is Outcome.WARN
     report = json.loads(capsys.readouterr().out)
@@ -341,7 +340,7 @@ def test_a_second_interrupt_keeps_the_measured_soak(
     )  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
         soaking.soak(context, 60.0, 0.05, answers=True)
-    stored = read_soaked(directory)
+    stored = directory.read_version(SOAKED, Soaked, VERSION)
     assert stored.soaked_s == 20.0 and stored.answers[0].loaded.asked == ROUNDS_BEFORE
 
 

@@ -13,7 +13,7 @@ from fabricgauge.check.measure import GRACE_S, START_S, launch_options, longest_
 from fabricgauge.check.plan.cases import fit_stream
 from fabricgauge.check.plan.profiles import MIB
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.features.classes.judging import VERSION, MeasuredClasses, Phase, VictimTime
+from fabricgauge.features.classes.judging import MeasuredClasses, Phase, VictimTime
 from fabricgauge.features.classes.setting import (
     ClassSetting,
     TrafficClass,
@@ -35,7 +35,6 @@ from fabricgauge.model.words.networks import named
 from fabricgauge.nodes.launch.launch import Running, case_lines
 from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.launch.transports import split_launch
-from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import LaunchLine, LaunchRecords, Record
 
 MEASURED = "classes.json"
@@ -92,7 +91,7 @@ def measure_rounds(
         tuple(launches.times), tuple(launches.failures), way.ceiling_bytes_per_s, proof,
         reason, launches.unheeded, interrupted, context.fabric.virtual, context.fabric.emulated,
     )  # fmt: skip
-    with suppress(StoreError):  # ``store`` writes it again and reports a full disk
+    with suppress(StoreError):  # it is written again, which reports a full disk
         context.directory.write(MEASURED, measured)
     return measured, interrupted
 
@@ -326,28 +325,3 @@ class _Load:
             with self._came:
                 self._ended = True
                 self._came.notify_all()
-
-
-def store(directory: RunDirectory, measured: MeasuredClasses, page: bytes) -> None:
-    """Store the result and its page; the run gets its final name.
-
-    Raises:
-        StoreError: the disk is full or gone.
-    """
-    directory.write(MEASURED, measured)
-    directory.write_bytes("report.html", page)
-    directory.finish()
-
-
-def read_measured(directory: RunDirectory) -> MeasuredClasses:
-    """Return a stored result.
-
-    Raises:
-        StoreError: it cannot be read, or another version wrote it.
-    """
-    measured = directory.read(MEASURED, MeasuredClasses)
-    if measured.version != VERSION:
-        raise StoreError(
-            f"{directory.path}/{MEASURED} has version {measured.version}; this reads {VERSION}"
-        )
-    return measured

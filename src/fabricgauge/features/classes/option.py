@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.cli.show import page, print_report
-from fabricgauge.features.classes.judging import judge
-from fabricgauge.features.classes.measuring import MEASURED, measure_rounds, read_measured, store
+from fabricgauge.cli.show import conclude, print_report
+from fabricgauge.features.classes.judging import VERSION, MeasuredClasses, judge
+from fabricgauge.features.classes.measuring import MEASURED, measure_rounds
 from fabricgauge.features.classes.setting import TrafficClass, parse_class
-from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -35,26 +35,19 @@ def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int
     Raises:
         UsageError: the transport or MPI cannot set a class; no run directory is left.
     """
-    directory = context.directory
     try:
         measured, interrupted = measure_rounds(context, classes.victim, classes.bulk)
     except UsageError:
-        directory.discard()
+        context.directory.discard()
         raise
-    context.progress.close()
-    try:
-        store(directory, measured, page("classes", measured))
-    except StoreError as error:
-        context.progress.trouble(str(error))
-    path = str(directory.path)
-    print_report("classes", measured, printing.format, printing.to, run_directory=path)
-    return 130 if interrupted else exit_status(judge(measured)[0], printing.fail_on)
+    status = conclude(context, "classes", MEASURED, measured, judge(measured)[0], printing)
+    return 130 if interrupted else status
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
     """Print a stored result, return its outcome; None if the directory has none."""
     if not (directory.path / MEASURED).exists():
         return None
-    measured = read_measured(directory)
+    measured = directory.read_version(MEASURED, MeasuredClasses, VERSION)
     print_report("classes", measured, format_name, to, run_directory=str(directory.path))
     return judge(measured)[0]

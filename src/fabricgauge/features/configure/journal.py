@@ -17,8 +17,7 @@ import msgspec
 
 from fabricgauge.features.configure.values import Configuration
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.reading import read_bytes
 from fabricgauge.store.files.writing import make_folder, reporting, stream
 from fabricgauge.store.holding import try_lock

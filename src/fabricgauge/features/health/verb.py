@@ -123,7 +123,7 @@ def _load_expectations(stated: Path | None) -> "Expectations | None":
     """Return the expectations of the file; None if no file was stated and no default exists."""
     from fabricgauge.features.health.expectations import read_expectations
     from fabricgauge.model.errors import UsageError
-    from fabricgauge.store.files.places import place
+    from fabricgauge.store.files.ownership import place
     from fabricgauge.store.files.reading import read_text
     from fabricgauge.store.settings import SITE_FILE
 

@@ -30,7 +30,7 @@ import numpy as np
 from fabricgauge.features.history.reading import read_run
 from fabricgauge.features.history.values import StoredRun
 from fabricgauge.model.errors import StoreError
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import place
 from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import PARTIAL
 

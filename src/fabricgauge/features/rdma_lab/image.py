@@ -17,8 +17,7 @@ import msgspec
 from fabricgauge.features.rdma_lab import packages, siw
 from fabricgauge.lab.tools import Notify, silent
 from fabricgauge.model.errors import LabError
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.writing import make_folder
 
 #: Kernel packages, the preferred one first. rdma_rxe of 6.12 is better than earlier versions;

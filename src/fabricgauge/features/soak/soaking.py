@@ -2,7 +2,6 @@
 
 import time
 from contextlib import nullcontext, suppress
-from pathlib import Path
 
 import msgspec
 
@@ -333,7 +332,7 @@ def soak(
 def _keep(directory: RunDirectory, soaked: Soaked) -> Soaked:
     """Store a result before anything waits for nodes, where a second Ctrl-C would lose it.
 
-    ``store`` writes it again, and reports a disk that is full.
+    It is written again at the end, which reports a disk that is full.
     """
     with suppress(StoreError):
         directory.write(SOAKED, soaked)
@@ -470,29 +469,3 @@ class _Soak:
             ),
             ceiling_bytes_per_s=find_ceiling(self._network),
         )  # fmt: skip
-
-
-def store(directory: RunDirectory, soaked: Soaked, page: bytes) -> Path:
-    """Store a soak's result and page; a complete run gets its final name; return its path.
-
-    Raises:
-        StoreError: the disk is full or gone.
-    """
-    directory.write(SOAKED, soaked)
-    directory.write_bytes("report.html", page)
-    directory.finish()
-    return directory.path
-
-
-def read_soaked(directory: RunDirectory) -> Soaked:
-    """Return a stored soak.
-
-    Raises:
-        StoreError: it cannot be read, or another version wrote it.
-    """
-    soaked = directory.read(SOAKED, Soaked)
-    if soaked.version != VERSION:
-        raise StoreError(
-            f"{directory.path}/{SOAKED} has version {soaked.version}; this reads {VERSION}"
-        )
-    return soaked

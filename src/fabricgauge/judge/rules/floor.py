@@ -5,10 +5,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.crossed_medium import crossed_medium
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
+from fabricgauge.judge.unplaced_ranks import (
+    STATE_NODES,
+    UNPLACED,
+    crossed_medium,
+    describe_shared_nodes,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.verdict import Figure, Outcome, Verdict

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fabricgauge.judge.crossed_medium import crossed_medium
 from fabricgauge.judge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
 from fabricgauge.judge.interface import judge_networks
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.unplaced_ranks import crossed_medium
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns

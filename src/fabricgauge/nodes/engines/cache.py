@@ -11,8 +11,7 @@ import msgspec
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.writing import make_folder
 
 PROGRAM = "fabricgauge-engine"

@@ -1,9 +1,9 @@
-"""Check whose a file is, and that no other user can change it.
+"""Find a user's own folders; check whose a file is, and that no other user can change it.
 
 A file is the user's own if it belongs to the user, no other user may write it, and no other user
 can put another file in its place. Each folder and link on the path to it must belong to the user or
 to root, and no folder may be writable by others, unless it is sticky as /tmp is. OpenSSH asks the
-same of a user's files.
+same of a user's files. The folders are those of the XDG Base Directory Specification, version 0.8.
 """
 
 import grp
@@ -12,6 +12,20 @@ import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+
+#: The variables, and the default of each, below the user's home.
+_USUAL = {
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
+
+
+def place(variable: str) -> Path:
+    """Return this program's folder. A relative path is ignored, as the specification asks."""
+    folder = Path(os.environ.get(variable, ""))
+    return (folder if folder.is_absolute() else Path.home() / _USUAL[variable]) / "fabricgauge"
 
 
 def not_own(path: Path, or_roots: bool = False) -> str:

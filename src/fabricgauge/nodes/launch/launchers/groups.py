@@ -14,8 +14,7 @@ from ClusterShell.NodeUtils import GroupResolverConfig, GroupSource
 
 from fabricgauge.model.errors import ToolMissing, UsageError
 from fabricgauge.nodes import process
-from fabricgauge.store.files.ownership import not_own
-from fabricgauge.store.files.places import place
+from fabricgauge.store.files.ownership import not_own, place
 
 TIMEOUT_S = 60.0
 

@@ -19,7 +19,7 @@ from fabricgauge.nodes.launch.mpi_impls import (
     native,
     ranks_per_node,
 )
-from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
+from fabricgauge.nodes.launch.mpi_impls.mpich import hydra
 
 
 def command(

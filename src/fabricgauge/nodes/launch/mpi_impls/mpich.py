@@ -1,10 +1,11 @@
-"""MPICH 4 and 5 (ch4 with UCX or OFI).
+"""MPICH 4 and 5 (ch4 with UCX or OFI), and Hydra, its launcher and that of Intel MPI.
 
-Sources: ``mpivars`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX);
-fi_tcp(7) (libfabric).
+Sources: ``mpivars`` and ``mpiexec -help`` of MPICH 4.0.2 and 5.0.2; ucx_info -cf (UCX); fi_tcp(7)
+(libfabric); Intel MPI Library Developer Reference 2021.13, "Hydra Environment Variables".
 """
 
 from fabricgauge.model.engine import Mpi
+from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
@@ -13,9 +14,10 @@ from fabricgauge.nodes.launch.mpi_impls import (
     has_own_cores,
     hosts,
     is_pinned,
+    lets_slurm_place,
     native,
+    ranks_per_node,
 )
-from fabricgauge.nodes.launch.mpi_impls.hydra import hydra
 
 #: Only TCP, with any netmod of the library. UCX leaves bridges out by default
 #: (uct_tcp_query_devices in tcp_iface.c, UCX 1.20), but a host of virtual machines has its address
@@ -49,6 +51,56 @@ def command(
     host_words = ("-hosts", hosts(launch))
     agent_variable = "HYDRA_LAUNCHER_EXTRA_ARGS"
     return hydra(mpi, launch, access, bound_program, host_words, env, agent_variable)
+
+
+def hydra(
+    mpi: Mpi,
+    launch: PlannedLaunch,
+    access: HostAccess,
+    program: tuple[str, ...],
+    host_words: tuple[str, ...],
+    env: dict[str, str],
+    agent_variable: str,
+) -> LaunchCommand:
+    """Return ``mpiexec`` with one rank per entry of ``launch.nodes``, in that order.
+
+    ``host_words`` name the nodes. All ranks get ``env``. ``agent_variable`` takes the options of
+    the program that reaches a node.
+    """
+    argv = (
+        *access.head_prefix,
+        str(mpi.mpiexec),
+        *_launcher(access, launch, host_words),
+        "-n", str(len(launch.nodes)),
+        *program,
+    )  # fmt: skip
+    variables = dict(env)
+    if access.agent_options:
+        variables[agent_variable] = " ".join(access.agent_options)
+    if access.launcher == "slurm":
+        # Hydra starts the ranks, so its proxies, which srun starts, need no PMI of Slurm. A site's
+        # default of ``pmix`` would set variables with which MPICH 5 finds two PMIs and ends.
+        variables["SLURM_MPI_TYPE"] = "none"
+    return LaunchCommand(argv, variables)
+
+
+def _launcher(
+    access: HostAccess, launch: PlannedLaunch, host_words: tuple[str, ...]
+) -> tuple[str, ...]:
+    if access.launcher == "local":
+        return ("-launcher", "fork")
+    if lets_slurm_place(access):
+        return ("-launcher", "slurm", "-ppn", str(ranks_per_node(launch)))
+    if access.launcher == "slurm":
+        names = tuple(dict.fromkeys(launch.nodes))
+        if names != tuple(node for node in access.nodes if node in names):
+            raise CannotRun(
+                f"this MPI's launcher starts ranks in Slurm's order of nodes, not in the order"
+                f" {', '.join(names)}: leave --rank-order out, or use --launcher srun"
+            )
+        return ("-launcher", "slurm", *host_words)
+    agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
+    return ("-launcher", "ssh", *agent, *host_words)
 
 
 def _without_topology_file(access: HostAccess) -> dict[str, str]:
