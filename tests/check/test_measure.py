@@ -12,7 +12,7 @@ from fabricgauge.check.measure import measure, planned_command
 from fabricgauge.check.plan.plan import plan
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
-from fabricgauge.features.simulate.simulation import simulation
+from fabricgauge.features.simulate.simulator import simulation
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi

@@ -2,7 +2,7 @@
 
 import json
 
-from fabricgauge.features.path.reader import call_path, traced_call
+from fabricgauge.features.path.recording import call_path, traced_call
 from fabricgauge.features.path.values import CallPath
 
 USES = dict.fromkeys(

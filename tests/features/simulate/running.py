@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fabricgauge.features.simulate.simulate import prepared
-from fabricgauge.features.simulate.simulation import simulation
+from fabricgauge.features.simulate.simulator import simulation
 from fabricgauge.model.engine import Engine
 from fabricgauge.nodes import process
 

@@ -1,7 +1,7 @@
 """A simulated cluster as discovery would have found it."""
 
-from fabricgauge.features.simulate.platform import TECHNOLOGY, simulated_fabric
 from fabricgauge.features.simulate.shipped import shipped
+from fabricgauge.features.simulate.simulator import TECHNOLOGY, simulated_fabric
 
 
 def test_one_network_joins_all_nodes_at_the_stated_rate() -> None:

@@ -17,7 +17,7 @@ from tests.features.simulate.running import (
     times,
 )
 
-from fabricgauge.features.simulate.simulation import simulation
+from fabricgauge.features.simulate.simulator import simulation
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.simulation import Platform
 

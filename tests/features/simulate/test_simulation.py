@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.features.simulate.simulate import planted_text
-from fabricgauge.features.simulate.simulation import simulation
+from fabricgauge.features.simulate.simulator import simulation
 from fabricgauge.model.errors import UsageError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.features.simulate.simulation import simulation
+from fabricgauge.features.simulate.simulator import simulation
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from fabricgauge.features.path.programs import PathPrograms, path_programs
-from fabricgauge.features.path.reader import traced_call
+from fabricgauge.features.path.recording import traced_call
 from fabricgauge.features.path.values import TracedCall
 from fabricgauge.model.host_access import LaunchCommand
 from fabricgauge.model.run import Ended

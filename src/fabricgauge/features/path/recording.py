@@ -1,6 +1,7 @@
 """Trace calls of MPI launch by launch: one for each operation and way, with all sizes in it."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from fabricgauge.features.path.programs import (
     programs_on_nodes,
 )
 from fabricgauge.features.path.published_paths import reference_paths
-from fabricgauge.features.path.reader import call_path, traced_call
 from fabricgauge.features.path.sde import sde_paths
 from fabricgauge.features.path.sde_files import sde_files
 from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
@@ -33,6 +33,9 @@ from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.launch.transports import OFI, VERBS, needs_ports, split_launch
 from fabricgauge.store.files.reading import read_text
 from fabricgauge.store.run_directory import RunDirectory, find
+
+_LINE = msgspec.json.Decoder(TracedCall)
+
 
 FILE = "paths.json"
 
@@ -306,3 +309,31 @@ def _add_problem(path: CallPath, calls_wanted: int, ended: Ended) -> CallPath:
     else:
         return path
     return msgspec.structs.replace(path, problem=problem)
+
+
+def traced_call(line: str) -> TracedCall | None:
+    """Return the call that a line reports; None for any other line."""
+    try:
+        return _LINE.decode(line)
+    except msgspec.MsgspecError:
+        return None
+
+
+def call_path(calls: Sequence[TracedCall], about: CallPath) -> CallPath:
+    """Return ``about`` with a summary of the calls of its message size.
+
+    The usual number of instructions is the most frequent one, of several the smallest; the usual
+    call is the latest that has it, since its caches are as warm as they get. A call that was cut
+    counts only where all were.
+    """
+    calls = [call for call in calls if call.message_bytes == about.message_bytes]
+    timed_calls = [call for call in calls if call.number]
+    warm = [call for call in timed_calls if not call.cut] or timed_calls
+    counts = sorted(Counter(call.instructions for call in warm).items())
+    usual = max(counts, key=lambda pair: (pair[1], -pair[0]), default=(0, 0))[0]
+    return msgspec.structs.replace(
+        about,
+        calls=tuple(counts),
+        usual=next((call for call in reversed(warm) if call.instructions == usual), None),
+        cold=next((call for call in calls if not call.number), None),
+    )
