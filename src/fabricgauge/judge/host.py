@@ -219,8 +219,9 @@ def _busy_processors(stream: Stream) -> Iterator[str]:
 def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Yield a sentence if half of the ranks waited: so did about half of the pairs, or more."""
     delay = _delay(stream.round_robins)
-    # Pairs whose two ends wait in turns are not all slowed alike.
-    unsteady = stream.best.bandwidth.half_width > stream.limit("stability.interval")
+    # Pairs whose two ends wait in turns are not all slowed alike, even if most of them are.
+    spread = max(stream.best.bandwidth.half_width, stream.series.pairs_differ_by)
+    unsteady = spread > stream.limit("stability.interval")
     explained = (
         delay >= stream.limit("host-limited.delay_unsteady")
         if unsteady

@@ -39,15 +39,20 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
 def _series(
     quantity: Quantity, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
 ) -> Series:
-    points, pairs = [], 0
+    points, pairs, differ_by = [], 0, 0.0
     for analysis in sorted(analyses, key=lambda analysis: analysis.matrix.message_bytes):
         sound = _sound(analysis, named)
         if observed := [*_observed(analysis, sound)]:
             points.append(point(analysis.matrix.message_bytes, observed))
-            pairs = max(pairs, int((sound & np.isfinite(analysis.matrix.values)).sum()))
+            values = analysis.matrix.values[sound & np.isfinite(analysis.matrix.values)]
+            pairs = max(pairs, values.size)
+            low, middle, high = np.quantile(values, (0.1, 0.5, 0.9)) if values.size else (0, 1, 0)
+            differ_by = max(differ_by, float((high - low) / (2 * middle)))
     if quantity == "latency":  # a symmetric matrix has each pair twice
         pairs //= 2
-    return Series(quantity, "any node", "any other", tuple(points), of_pairs=pairs)
+    return Series(
+        quantity, "any node", "any other", tuple(points), of_pairs=pairs, pairs_differ_by=differ_by
+    )
 
 
 def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:

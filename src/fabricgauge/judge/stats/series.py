@@ -165,7 +165,8 @@ class Series(msgspec.Struct, frozen=True):
     measured a curve of another suite that we started. ``foreign`` is the first of the curves behind
     a series of another suite. ``variant`` distinguishes series of one pattern: ``fence``, ``4
     threads``. ``of_pairs`` counts the pairs of nodes behind each point's median; 0 for a series of
-    one pair. ``hosts`` are those of an imported curve's ranks, empty if unknown.
+    one pair. ``pairs_differ_by`` is half of the distance between their first and last decile, as a
+    share of the median. ``hosts`` are those of an imported curve's ranks, empty if unknown.
     """
 
     pattern: Pattern
@@ -178,6 +179,7 @@ class Series(msgspec.Struct, frozen=True):
     of_pairs: int = 0
     variant: str = ""
     hosts: tuple[str, ...] = ()
+    pairs_differ_by: float = 0.0
 
     @property
     def ends(self) -> tuple[str, str]:
