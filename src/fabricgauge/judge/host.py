@@ -220,7 +220,7 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
     """Yield a sentence if half of the ranks waited: so did about half of the pairs, or more."""
     delay = _delay(stream.round_robins)
     # Pairs whose two ends wait in turns are not all slowed alike, even if most of them are.
-    spread = max(stream.best.bandwidth.half_width, stream.series.pairs_differ_by)
+    spread = max(stream.best.bandwidth.half_width, stream.best.pairs_differ_by)
     unsteady = spread > stream.limit("stability.interval")
     explained = (
         delay >= stream.limit("host-limited.delay_unsteady")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -39,20 +40,24 @@ def typical_series(analyses: Iterable[PairAnalysis]) -> tuple[Series, ...]:
 def _series(
     quantity: Quantity, analyses: Sequence[PairAnalysis], named: Sequence[PairFinding]
 ) -> Series:
-    points, pairs, differ_by = [], 0, 0.0
+    points, pairs = [], 0
     for analysis in sorted(analyses, key=lambda analysis: analysis.matrix.message_bytes):
         sound = _sound(analysis, named)
         if observed := [*_observed(analysis, sound)]:
-            points.append(point(analysis.matrix.message_bytes, observed))
             values = analysis.matrix.values[sound & np.isfinite(analysis.matrix.values)]
+            typical = point(analysis.matrix.message_bytes, observed)
+            spread = _spread(values) if values.size else 0.0
+            points.append(msgspec.structs.replace(typical, pairs_differ_by=spread))
             pairs = max(pairs, values.size)
-            low, middle, high = np.quantile(values, (0.1, 0.5, 0.9)) if values.size else (0, 1, 0)
-            differ_by = max(differ_by, float((high - low) / (2 * middle)))
     if quantity == "latency":  # a symmetric matrix has each pair twice
         pairs //= 2
-    return Series(
-        quantity, "any node", "any other", tuple(points), of_pairs=pairs, pairs_differ_by=differ_by
-    )
+    return Series(quantity, "any node", "any other", tuple(points), of_pairs=pairs)
+
+
+def _spread(values: NDArray[np.float64]) -> float:
+    """Return half of the distance between first and last decile, as a share of the median."""
+    low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
+    return float((high - low) / (2 * middle))
 
 
 def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:

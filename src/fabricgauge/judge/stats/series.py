@@ -116,7 +116,8 @@ class Point(msgspec.Struct, frozen=True):
     """Hold one message size: seconds per sample, and payload bytes/s per direction.
 
     ``sized`` is false for a headline that was printed without a message size. ``message_bytes`` is
-    then so large that size plays no part, or 0 for a latency.
+    then so large that size plays no part, or 0 for a latency. ``pairs_differ_by`` is half of the
+    distance between the first and the last decile of the pairs behind it, as a share of the median.
     """
 
     message_bytes: int
@@ -124,6 +125,7 @@ class Point(msgspec.Struct, frozen=True):
     bandwidth: Estimate
     observed: tuple[Observation, ...]
     sized: bool = True
+    pairs_differ_by: float = 0.0
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
@@ -165,8 +167,7 @@ class Series(msgspec.Struct, frozen=True):
     measured a curve of another suite that we started. ``foreign`` is the first of the curves behind
     a series of another suite. ``variant`` distinguishes series of one pattern: ``fence``, ``4
     threads``. ``of_pairs`` counts the pairs of nodes behind each point's median; 0 for a series of
-    one pair. ``pairs_differ_by`` is half of the distance between their first and last decile, as a
-    share of the median. ``hosts`` are those of an imported curve's ranks, empty if unknown.
+    one pair. ``hosts`` are those of an imported curve's ranks, empty if unknown.
     """
 
     pattern: Pattern
@@ -179,7 +180,6 @@ class Series(msgspec.Struct, frozen=True):
     of_pairs: int = 0
     variant: str = ""
     hosts: tuple[str, ...] = ()
-    pairs_differ_by: float = 0.0
 
     @property
     def ends(self) -> tuple[str, str]:
