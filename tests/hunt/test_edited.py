@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.cli.typed import typed
 from tests.hunt import logs
 
 from fabricgauge.cli.verbs import cli
@@ -57,6 +58,19 @@ def test_report_names_an_outcome_that_the_records_do_not_give(
     assert "report.json says" in shown.stderr and "edited" in shown.stderr
 
 
+@pytest.mark.parametrize("name", ["report.json", "verdicts.json"])
+def test_no_escape_sequence_of_a_stored_outcome_reaches_a_terminal(failed: Path, name: str) -> None:
+    text = (failed / name).read_text()
+    (failed / name).write_text(text.replace('"FAIL"', '"PASS\\u001b]0;owned\\u0007"'))
+    root, index = str(failed.parent), str(failed.parent.parent / "index")
+    shown = ask("report", str(failed))
+    assert shown.exit_code == 1
+    assert name in shown.stderr
+    assert "\x1b" not in shown.output
+    for words in (("runs",), ("history", "list", "--index", index)):
+        assert "\x1b" not in ask(*words, "-o", root).output
+
+
 def test_runs_and_history_show_one_outcome_of_an_imported_run(tmp_path: Path) -> None:
     log, root = tmp_path / "a.log", tmp_path / "runs"
     log.write_text(logs.osu_bw())
@@ -71,3 +85,19 @@ def test_a_pattern_is_refused_where_it_has_no_effect(failed: Path) -> None:
     for form in ("terminal", "json"):
         assert "--format osu or imb" in str(ask(*words, "--format", form).exception)
     assert ask(*words, "--format", "osu").exit_code == 1
+
+
+@pytest.mark.parametrize("where", ["variable", "file"])
+def test_a_pattern_set_for_all_reports_leaves_other_formats_alone(
+    failed: Path, tmp_path: Path, where: str
+) -> None:
+    words, env = ("report", str(failed)), {"XDG_CONFIG_HOME": str(tmp_path)}
+    if where == "variable":
+        env["FABRICGAUGE_REPORT_PATTERN"] = "latency"
+    else:
+        (tmp_path / "fabricgauge").mkdir()
+        (tmp_path / "fabricgauge" / "config.toml").write_text('[report]\npattern = "latency"\n')
+    shown = typed(*words, **env)
+    assert (shown.status, shown.output.split()[0]) == (1, "FAIL")
+    assert typed(*words, "--format", "json", **env).status == 1
+    assert typed(*words, "--pattern", "bandwidth", **env).status == 2

@@ -45,7 +45,8 @@ def report(
 
     if pattern and pattern not in PAIR_PATTERNS:
         raise UsageError(f"no pattern {pattern!r}; choose from {', '.join(PAIR_PATTERNS)}")
-    if pattern and printing["format"] not in ("osu", "imb"):
+    is_typed = ctx.get_parameter_source("pattern") is click.core.ParameterSource.COMMANDLINE
+    if is_typed and pattern and printing["format"] not in ("osu", "imb"):
         raise UsageError(
             f"--pattern has no effect with --format {printing['format']}; use --format osu or imb"
         )
@@ -64,11 +65,12 @@ def report(
     if is_brief and (kept := read_screen(directory, thresholds)):
         ctx.exit(show_screen(*kept, directory.path, how))
     from fabricgauge.check.conclude import conclude, describe_change, reference_curves
+    from fabricgauge.report.visible import visible
     from fabricgauge.store.run_files import load
 
     judged = conclude(load(directory), thresholds, reference_curves(against))
     if change := describe_change(directory, judged):
-        click.echo(change, err=True)
+        click.echo(visible(change), err=True)
     ctx.exit(show(judged, directory.path, how, pattern))
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.run_directory import RunDirectory, is_run
 
 _NAME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
@@ -33,7 +34,7 @@ class _Plan(msgspec.Struct, frozen=True):
 
 
 class _Report(msgspec.Struct, frozen=True):
-    overall: str = ""
+    overall: Outcome | None = None
 
 
 class _Verdict(msgspec.Struct, frozen=True):
@@ -103,7 +104,8 @@ def read_overall(directory: RunDirectory) -> str:
     """
     if not _exists(directory, "report.json"):
         return ""
-    overall = directory.read("report.json", _Report).overall
+    read = directory.read("report.json", _Report).overall
+    overall = read.value if read else ""
     if not _exists(directory, "verdicts.json"):
         return overall
     verdicts = directory.read("verdicts.json", tuple[_Verdict, ...])
