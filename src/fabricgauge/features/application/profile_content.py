@@ -55,7 +55,9 @@ def records(profile: ApplicationProfile, _setting: Setting) -> Records:
 def headline(profile: ApplicationProfile) -> str:
     sent = sum(rank.sent_bytes for rank in profile.ranks)
     if not profile.ranks and profile.sites:
-        calls, sent = (sum(getattr(s, name) for s in profile.sites) for name in ("calls", "bytes"))
+        calls, sent = (
+            sum(getattr(site, name) for site in profile.sites) for name in ("calls", "bytes")
+        )
         return f"{counted(len(profile.sites), 'call site')} sent {amount(sent)} in {calls:,} calls"
     messages = f", {amount(sent)} in messages" if profile.source == "fabricgauge" else ""
     sentence = (

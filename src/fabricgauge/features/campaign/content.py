@@ -125,7 +125,11 @@ def records(measured: MeasuredCampaign, _setting: Setting) -> Records:
         for part in measured.parts
         for source, curve in (
             *(("measured", curve) for curve in _curves(part)),
-            *((reference.name, c) for reference in part.references for c in reference.curves),
+            *(
+                (reference.name, curve)
+                for reference in part.references
+                for curve in reference.curves
+            ),
         )
         for point in curve.points
     )  # fmt: skip
@@ -249,10 +253,12 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
     if "throughput" in part.plots:
         # A suite that prints the throughput beside the time needs no second one.
         timed = {_printout(curve) for curve in shown if curve.quantity == "time"}
-        rates = [c for c in shown if c.quantity == "bandwidth" and _printout(c) in timed]
+        rates = [
+            curve for curve in shown if curve.quantity == "bandwidth" and _printout(curve) in timed
+        ]
         printed = set(map(_printout, rates))
         shown = [curve for curve in shown if curve not in rates]
-        rates = [*_as_rates([c for c in shown if _printout(c) not in printed]), *rates]
+        rates = [*_as_rates([curve for curve in shown if _printout(curve) not in printed]), *rates]
     pictures: list[Picture] = []
     tables: list[doc.Block] = []
     for quantity, curves in group_by(shown, lambda curve: curve.quantity).items():
@@ -265,7 +271,9 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
             tables += _tables(sized)
     rates = [curve for curve in rates if curve_sizes(curve)]
     for sized in _split(rates):
-        marks = tuple(PlotCurve(curve_label(c), suite_marks(c.points, c)) for c in sized)
+        marks = tuple(
+            PlotCurve(curve_label(curve), suite_marks(curve.points, curve)) for curve in sized
+        )
         title = "Throughput" if len(rates) == len(sized) else f"Throughput: {_kind(sized[0])}"
         pictures.append(Picture(title, "MB/s", False, marks))
         tables += _tables(sized)

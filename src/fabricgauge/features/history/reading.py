@@ -97,7 +97,12 @@ def _summarise(
             msgspec.json.encode({node.name: describe_node(node) for node in run.fabric.nodes})
         ),
         panels=tuple(
-            _panels(run, frozenset(v.network for v in verdicts if v.outcome is Outcome.INVALID))
+            _panels(
+                run,
+                frozenset(
+                    verdict.network for verdict in verdicts if verdict.outcome is Outcome.INVALID
+                ),
+            )
         ),
         shares=tuple(_shares(verdicts)),
     )

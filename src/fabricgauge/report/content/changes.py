@@ -310,9 +310,9 @@ def _times_over_sizes(title: str, factor: str, figures: Sequence[LevelFigure]) -
     series = tuple(
         PlotCurve(visible(f"{factor} {name}"), [
             _level_mark(level, position(level.message_bytes or 0), size(level.message_bytes or 0))
-            for level in sorted(of_level, key=lambda level: level.message_bytes or 0)
+            for level in sorted(levels, key=lambda level: level.message_bytes or 0)
         ])
-        for name, of_level in lines.items()
+        for name, levels in lines.items()
     )  # fmt: skip
     name = shortened(visible(f"{title}, over sizes"), LONGEST_TITLE)
     return Picture(name, f"{SHOWN['time'][0]}, {better_is('time')}", True, series)
