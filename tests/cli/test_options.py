@@ -13,6 +13,8 @@ from tests.check.commands import PROGRAM
 
 from fabricgauge.cli.verbs import cli
 
+ROOT = Path(__file__).parents[2]
+
 
 def run(*argv: str, home: Path, **env: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
@@ -155,13 +157,28 @@ def list_options(command: click.Command, context: click.Context) -> Iterator[tup
             assert verb is not None
             yield from list_options(verb, click.Context(verb, context, name))
     for option in command.params:
-        if isinstance(option, click.Option) and option.allow_from_autoenv:
+        if isinstance(option, click.Option):
             yield context, option
+
+
+def test_the_documentation_names_each_option_without_a_variable() -> None:
+    without = [
+        option.opts[0]
+        for _, option in list_options(cli, click.Context(cli))
+        if not option.allow_from_autoenv
+    ]
+    page = (ROOT / "docs/reference/configuration.md").read_text()
+    (sentence,) = re.findall(r"^Every option has a variable, except (.*?)\.", page, re.MULTILINE)
+    assert sorted(re.findall(r"`(--\S+)`", sentence)) == sorted(without)
 
 
 def test_every_option_has_the_variable_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     root = click.Context(cli, auto_envvar_prefix="FABRICGAUGE")
-    options = [entry for entry in list_options(cli, root) if entry[0] is not root]
+    options = [
+        entry
+        for entry in list_options(cli, root)
+        if entry[0] is not root and entry[1].allow_from_autoenv
+    ]
     assert len(options) > 300
     for context, option in options:
         words = [word[2:].upper() for word in option.opts if word.startswith("--")]
