@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 #: vary: ``vary(context, options, root, tolerance)`` measures settings in turns
 #: predict: ``predict_times(a, b, root, options)`` predicts an application's communication time
 #: predicted: ``predicted_blocks(a, b, mix, root)`` is that prediction as blocks of a report
-#: paths_compared: ``compared_blocks(a, b)`` are two published listings, as blocks of a report
+#: paths_compared: ``compared_blocks(a, b)`` are two published listings as blocks; else none
 #: stored: ``show_stored(directory, format, file)`` shows a stored result and returns its outcome,
 #:     PASS if nothing judges it; None if it is another's
 #: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``

@@ -66,7 +66,7 @@ def test_a_file_of_a_user_is_read(tmp_path: Path) -> None:
         (HEAD + PART + 'vary = ["ppn=two,1"]\n', "part 'a': --vary ppn takes numbers"),
         (HEAD + PART + 'tool = "imb:Nosuch"\n', "part 'a': imb has no test"),
         (HEAD + PART + 'references = ["nosuch"]\n', "part 'a': no reference is called"),
-        (HEAD + PART + 'compare = ["opx-cache-lines", "opx-gains"]\n', "no table of a call's"),
+        (HEAD + PART + 'compare = ["opx-gains", "nosuch"]\n', "part 'a': no reference is called"),
         (HEAD + PART, "part 'a': it measures nothing and shows no reference"),
         (HEAD + (PART + 'patterns = ["latency"]\n') * 2, "part 'a' stands twice"),
         (HEAD + PART.replace('"a"', '"../a"') + 'patterns = ["latency"]\n', "name"),

@@ -7,11 +7,18 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.cli.typed import typed
 from tests.features.history.runs import RECORDED
 
 from fabricgauge.features.campaign import option, running
-from fabricgauge.features.campaign.campaign_file import find_campaign
+from fabricgauge.features.campaign.campaign_file import (
+    FORMAT,
+    VERSION,
+    find_campaign,
+    read_campaign,
+)
 from fabricgauge.features.campaign.results import (
+    RESULT_FILE,
     RESULT_FORMAT,
     RESULT_VERSION,
     CampaignResult,
@@ -88,6 +95,34 @@ def test_the_run_of_a_part_is_found_before_and_after_it_ended(tmp_path: Path) ->
     shutil.copytree(source, directory.path / "20261126T200000Z-abc123")
     (part,) = option.measured_campaign(result, directory, DEFAULTS).parts
     assert part.judged is not None
+
+
+@pytest.mark.parametrize(
+    ("compared", "curves", "is_compared"),
+    [
+        (("opx-uniband-mrate", "opx-psm2-uniband-mrate"), 2, False),
+        (("opx-uniband-mrate", "opx-send-instructions-opx"), 1, False),
+        (("opx-send-instructions-psm2", "opx-send-instructions-opx"), 0, True),
+    ],
+)
+def test_two_compared_references_are_shown_whatever_they_have(
+    tmp_path: Path, compared: tuple[str, str], curves: int, is_compared: bool
+) -> None:
+    text = (
+        f'format = "{FORMAT}"\nversion = {VERSION}\nname = "mine"\ntitle = "Mine"\n'
+        f'[[part]]\nname = "two"\ntitle = "Two"\ncompare = {list(compared)}\n'
+    )
+    result = msgspec.structs.replace(
+        stored(tmp_path, "")[0], campaign=read_campaign(text, "mine.toml"),
+        parts=(PartResult("two"),),
+    )  # fmt: skip
+    directory = RunDirectory(tmp_path / "campaign")
+    directory.write(RESULT_FILE, result)
+    (part,) = option.measured_campaign(result, directory, DEFAULTS).parts
+    assert sum(len(reference.curves) for reference in part.references) == curves
+    assert bool(part.further) == is_compared
+    answer = typed("report", str(directory.path))
+    assert all(name in answer.output for name in compared)
 
 
 @pytest.mark.parametrize("folder", ["../other", "/etc", "..", ".", "other", "a/b", "linked"])

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.features import load_role
 from fabricgauge.store.files import toml
 from fabricgauge.store.files.reading import read_text, shown
 
@@ -34,10 +33,10 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``patterns``, ``sizes``, ``tool``, ``transport``, ``ppn``, ``launches`` and ``profile`` are
     words of ``check``'s options; ``vary`` are those of ``compare --vary``, which measures all
     levels in turns. ``plots`` of a curve of times are ``time``, its ``throughput``, or both.
-    ``compare`` are two references: listings of a call's instructions, or with ``predict`` the
-    curves of two stacks on which a message mix is predicted. A part without anything to
-    measure shows its references. It uses at most ``most_nodes``, 0 for all, and makes sense on
-    ``least_nodes``.
+    ``compare`` are two references, shown together: listings of a call's instructions are compared
+    by function; ``predict`` is a message mix whose times the curves of both predict. A part
+    without anything to measure shows its references. It uses at most ``most_nodes``, 0 for all,
+    and makes sense on ``least_nodes``.
     """
 
     name: Name
@@ -167,8 +166,6 @@ def _require_part(part: Part) -> None:
         raise UsageError(f"compare takes two references, not {len(part.compare)}")
     if part.predict and not part.compare:
         raise UsageError("predict takes the two references of compare")
-    if part.compare and not part.predict:
-        load_role("paths_compared")(*part.compare)
     if part.compare and part.measures:
         raise UsageError("a part compares references or measures, not both")
     if not (part.measures or part.references or part.compare):

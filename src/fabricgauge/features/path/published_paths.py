@@ -18,6 +18,11 @@ COLUMNS = ("library:function", "instructions")
 _TOTAL = "Totals"
 
 
+def is_listing(reference: Reference) -> bool:
+    """Check whether a reference is a listing of a call's instructions."""
+    return reference.table is not None and reference.table.columns == COLUMNS
+
+
 def reference_paths(reference: Reference) -> CallPaths:
     """Return a published listing of a call's instructions as a traced path.
 
@@ -27,7 +32,7 @@ def reference_paths(reference: Reference) -> CallPaths:
         UsageError: the reference has another table, or none; or its sum is not its total.
     """
     table = reference.table
-    if table is None or table.columns != COLUMNS:
+    if table is None or not is_listing(reference):
         raise UsageError(f"{reference.name} is no table of a call's instructions")
     rows = table.rows
     total = next((int(count) for place, count in rows if place == _TOTAL), 0)

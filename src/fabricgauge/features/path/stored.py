@@ -10,7 +10,7 @@ from fabricgauge.cli.options import require_format
 from fabricgauge.cli.show import print_report
 from fabricgauge.features.path.changes_content import change_sections, headline
 from fabricgauge.features.path.comparing import compare_paths
-from fabricgauge.features.path.published_paths import reference_paths
+from fabricgauge.features.path.published_paths import is_listing, reference_paths
 from fabricgauge.features.path.recording import FILE, read_paths
 from fabricgauge.features.path.sde import sde_paths
 from fabricgauge.features.path.sde_files import sde_files
@@ -44,10 +44,12 @@ def list_stored(directory: RunDirectory) -> StoredRun | None:
 def compared_blocks(a: str, b: str) -> tuple[doc.Block, ...]:
     """Return a comparison of two published listings as a part of another report.
 
-    Raises:
-        UsageError: a reference is no listing of a call's instructions.
+    Return nothing if one of them is no listing of a call's instructions.
     """
-    comparison = compare_paths(reference_paths(reference(a)), reference_paths(reference(b)))
+    references = reference(a), reference(b)
+    if not all(map(is_listing, references)):
+        return ()
+    comparison = compare_paths(*map(reference_paths, references))
     return (
         doc.Paragraph(headline(comparison), kind="strong"),
         *(block for section in change_sections(comparison) for block in section.blocks),
