@@ -89,15 +89,16 @@ def test_a_pattern_is_refused_where_it_has_no_effect(failed: Path) -> None:
 
 @pytest.mark.parametrize("where", ["variable", "file"])
 def test_a_pattern_set_for_all_reports_leaves_other_formats_alone(
-    failed: Path, tmp_path: Path, where: str
+    failed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    words, env = ("report", str(failed)), {"XDG_CONFIG_HOME": str(tmp_path)}
+    words = ("report", str(failed))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     if where == "variable":
-        env["FABRICGAUGE_REPORT_PATTERN"] = "latency"
+        monkeypatch.setenv("FABRICGAUGE_REPORT_PATTERN", "latency")
     else:
         (tmp_path / "fabricgauge").mkdir()
         (tmp_path / "fabricgauge" / "config.toml").write_text('[report]\npattern = "latency"\n')
-    shown = typed(*words, **env)
+    shown = typed(*words)
     assert (shown.status, shown.output.split()[0]) == (1, "FAIL")
-    assert typed(*words, "--format", "json", **env).status == 1
-    assert typed(*words, "--pattern", "bandwidth", **env).status == 2
+    assert typed(*words, "--format", "json").status == 1
+    assert typed(*words, "--pattern", "bandwidth").status == 2
