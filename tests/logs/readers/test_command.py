@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from fabricgauge.logs.readers.command import (
     LONGEST,
     command_in,
+    iterations,
     largest_bytes,
     rank_nodes,
     request_in,
@@ -93,6 +94,25 @@ def test_the_nodes_of_several_pairs(text: str, nodes: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("mpirun -n 4 -host c1:2,c2:2 osu_allreduce", ("c1", "c1", "c2", "c2")),
+        ("mpirun -host c1:2,c2:2 osu_allreduce", ()),
+        ("mpirun -n 4 osu_allreduce", ()),
+        ("mpirun -n 4 -host c1:4 osu_allreduce", ("c1",) * 4),
+        ("mpirun -host c1:4 osu_allreduce", ("c1",) * 2),
+        ("srun -N1 osu_allreduce", ONE),
+    ],
+)
+def test_the_nodes_of_a_collective_whose_table_has_no_number_of_ranks(
+    text: str, nodes: tuple[str, ...]
+) -> None:
+    command = command_in(text)
+    assert command is not None
+    assert rank_nodes(command, 0) == nodes
+
+
+@pytest.mark.parametrize(
     "text",
     ["mpirun -np 2 --host c1:2 ./application", "# OSU MPI Bandwidth Test v7.5", "osu_bw",
      "mpirun -np 2 " + "x" * LONGEST + " osu_bw"],
@@ -155,6 +175,26 @@ def test_a_job_that_asks_for_its_ranks_nodes(text: str, nodes: tuple[str, ...]) 
 )  # fmt: skip
 def test_a_job_that_leaves_its_ranks_nodes_open(text: str) -> None:
     assert len(set(nodes_of(text))) != 1
+
+
+@pytest.mark.parametrize(
+    ("text", "program", "count"),
+    [
+        ("mpirun -n 2 ./osu_bw && mpirun -n 2 ./osu_latency -i 1", "osu_bw", None),
+        ("mpirun -n 2 ./osu_bw | tee -i 2", "osu_bw", None),
+        ("mpirun -n 2 ./osu_bw|tee -i 2", "osu_bw", None),
+        ("mpirun -n 2 ./osu_bw || srun ./osu_bw -i 1", "osu_bw", None),
+        ("mpirun -n 2 ./osu_bw; srun ./osu_bw -i 1", "osu_bw", None),
+        ("mpirun -n 2 ./osu_bw & srun ./osu_bw -i 1", "osu_bw", None),
+        ("mpirun hostname && mpirun -n 2 ./osu_bw -i 2 2>&1 | tee -i 3", "osu_bw", 2),
+        ("mpirun -x 'A=1;2' -H `head -2 a | paste` ./osu_bw 2>&1 -i 2", "osu_bw", 2),
+        ("mpirun --hostfile <(echo c1; echo c2) ./osu_bw -i 2", "osu_bw", 2),
+    ],
+)  # fmt: skip
+def test_a_command_ends_where_its_shell_ends_it(text: str, program: str, count: int | None) -> None:
+    command = command_in(text)
+    assert command is not None
+    assert (command.program, iterations(command)) == (program, count)
 
 
 @given(st.text(st.sampled_from("ab -=/.,'\"\\\t<>#é"), max_size=30))

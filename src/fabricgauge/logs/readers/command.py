@@ -22,6 +22,11 @@ _LAUNCHER = re.compile(
     r"(?:^|[\s/'\"`(=:])"
     r"(?P<launcher>srun|flux|mpirun(?:_rsh)?|mpiexec(?:\.hydra)?|orterun|prterun|prun|aprun) "
 )
+#: A command up to the sign at which a shell ends it, or to a quotation mark that stands alone;
+#: signs within quotation marks or parentheses belong to it.
+_ONE_COMMAND = re.compile(
+    r"""(?:[^|;&'"\\(`]|\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|\([^()]*\)|[(`]|(?<=[<>])&|&(?=>))*"""
+)
 _PROGRAM = re.compile(r"(?:.*/)?(?P<name>osu_\w+|IMB-[A-Z0-9]+|NPmpi\w*|mpiGraph|[a-z]\w*_perf)")
 #: Programs that start the measuring program: the options behind them are theirs.
 _WRAPPERS = re.compile(
@@ -144,19 +149,22 @@ def command_in(text: str) -> Command | None:
 
     A shell's prompt may stand in front of it.
     """
-    match = _LAUNCHER.search(text) if len(text) <= LONGEST else None
-    if match is None:
-        return None
-    command_text = text[match.start("launcher") :]
-    words = _words(command_text)
-    program = next(
-        (match_of_word["name"] for word in words if (match_of_word := _PROGRAM.fullmatch(word))), ""
-    )
-    if not program:
-        return None
-    per_host = _PER_HOST.search(text)
-    per_node = int(per_host[1]) if per_host else 0
-    return Command(command_text.strip(), match["launcher"], words, program, per_node)
+    for match in _LAUNCHER.finditer(text) if len(text) <= LONGEST else ():
+        command_text = _one_command(text[match.start("launcher") :])
+        words = _words(command_text)
+        program = next((found["name"] for word in words if (found := _PROGRAM.fullmatch(word))), "")
+        if program:
+            per_host = _PER_HOST.search(text)
+            per_node = int(per_host[1]) if per_host else 0
+            return Command(command_text.strip(), match["launcher"], words, program, per_node)
+    return None
+
+
+def _one_command(text: str) -> str:
+    """Return the first command of a line; all of it if a quotation mark stands alone."""
+    match = _ONE_COMMAND.match(text)
+    end = match.end() if match else 0
+    return text if text[end : end + 1] in ("'", '"', "\\") else text[:end]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -201,11 +209,23 @@ def rank_nodes(
     """Return the node of each of the first ``ranks`` ranks, by a name or number.
 
     It is unknown if the options and the job's request leave it open, or contradict each other.
+    If ``ranks`` is 0 the command's number counts; without one, all ranks have one node, or unknown.
     """
     request = request or Request()
-    if request.nodes == 1 and 1 < ranks <= MOST_RANKS and not (command and _asks_several(command)):
-        return ("one node",) * ranks
-    return _by_command(command, ranks, request) if command else ()
+    if request.nodes == 1 and ranks <= MOST_RANKS and not (command and _asks_several(command)):
+        return ("one node",) * (ranks or 2) if ranks != 1 else ()
+    if command is None:
+        return ()
+    if ranks or _is_count_known(command):
+        return _by_command(command, ranks, request)
+    nodes = _by_command(command, MOST_RANKS, request)
+    return nodes[:2] if len(set(nodes)) == 1 else ()
+
+
+def _is_count_known(command: Command) -> bool:
+    """Check whether the command has a number of ranks, for its only program."""
+    options = list(_options_of_parts(command))
+    return len(options) == 1 and options[0].get("ranks", "").isdecimal()
 
 
 def named_hosts(command: Command) -> tuple[str, ...]:
@@ -252,7 +272,7 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
             nodes = _blocks(per_node, (), started)
         else:
             nodes = _by_mpi(options, hosts, started)
-    return nodes[:ranks]
+    return nodes[: ranks or started]
 
 
 def _parts(words: Sequence[str]) -> list[list[str]]:

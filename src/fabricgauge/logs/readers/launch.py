@@ -176,7 +176,8 @@ class Launch:
             library=curve_evidence.library or self._facts.get("library", ""),
             provider=curve_evidence.provider or self._facts.get("provider", ""),
         )
-        command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs
+        is_of_pairs = bool(curve.ends) or curve.pairs > 1
+        command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs * is_of_pairs
         if nodes := rank_nodes(command, count, self.request):
             lines = [] if nodes == rank_nodes(command, count) else [*self.request.lines]
             lines += [command.text] if command else []
