@@ -37,7 +37,7 @@ _REMEDY = (
 )
 
 _UNLIKE = (
-    "--hosts belongs to another log, or a host has names that do not begin alike",
+    "--hosts belongs to another log or program, or a host has names that are not alike",
     "state the ranks of this log, in rank order, or leave --hosts out if the log names its hosts",
 )
 #: A host's name, neither an address nor the number of a node that a command starts.
@@ -119,34 +119,58 @@ def _find_stated_node(curve: SuiteCurve, stated: Sequence[str]) -> str:
     """Return that --hosts puts a pair on one node; empty if it does not, or the log is clearer."""
     evidence = curve.evidence
     is_known = len(curve.hosts) > 1 or evidence.rank_hosts or evidence.rank_nodes
-    shared = None if is_known else curve.find_shared_node(unify_hosts(stated))
+    fits = _is_first_of_many(curve) or not _has_other_count(curve, stated)
+    shared = curve.find_shared_node(unify_hosts(stated)) if fits and not is_known else None
     return f"--hosts names {shared[0]} for {shared[1]}" if shared else ""
 
 
 def _find_contradiction(curve: SuiteCurve, stated: Sequence[str]) -> str:
     """Return how --hosts contradicts a log's host names or number of ranks, if it does."""
-    hosts = _find_log_hosts(curve) if stated else ()
-    if any(not any(_is_alias(host, name) for name in stated) for host in hosts):
+    if not stated:
+        return ""
+    evidence = curve.evidence
+    used = _names([*curve.hosts, *evidence.rank_hosts, *evidence.rank_nodes])
+    named = _names(evidence.command_hosts)
+    # A command may name more hosts than its ranks need, and so may --hosts.
+    if not _are_among(used, stated) or not (_are_among(named, stated) or _are_among(stated, named)):
+        hosts = tuple(dict.fromkeys((*used, *named)))
         return f"the log names {sentences.listed(hosts, 4)}, --hosts {sentences.listed(stated, 4)}"
     nodes = unify_hosts(stated)
-    ranks = 1 + max((max(ends) for ends in curve.ends), default=0)
-    waiting = "waiting processes" in curve.settings
-    if len(set(nodes)) < len(nodes) != ranks > 1 and not waiting:
-        return f"--hosts names {len(nodes)} ranks, {curve.benchmark} has {ranks}"
+    is_other = _has_other_count(curve, nodes) and not _is_first_of_many(curve)
+    if len(set(nodes)) < len(nodes) and is_other:
+        return f"--hosts names {len(nodes)} ranks, {curve.benchmark} has {_count_ranks(curve)}"
     return ""
 
 
-def _find_log_hosts(curve: SuiteCurve) -> tuple[str, ...]:
-    """Return the host names in a log or its command; addresses and numbers are no names."""
-    evidence = curve.evidence
-    hosts = (*curve.hosts, *evidence.rank_hosts, *evidence.rank_nodes, *evidence.command_hosts)
-    return tuple(dict.fromkeys(host for host in hosts if _NAME.fullmatch(host)))
+def _is_first_of_many(curve: SuiteCurve) -> bool:
+    return "waiting processes" in curve.settings
+
+
+def _count_ranks(curve: SuiteCurve) -> int:
+    """Return the number of ranks of a table of pairs; 0 for others."""
+    return 1 + max((max(ends) for ends in curve.ends), default=-1)
+
+
+def _has_other_count(curve: SuiteCurve, stated: Sequence[str]) -> bool:
+    """Check whether --hosts has another number of ranks than a table of pairs."""
+    return _count_ranks(curve) not in (0, len(stated))
+
+
+def _names(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of hosts, without addresses, numbers and the host's name of itself."""
+    return tuple(
+        dict.fromkeys(host for host in hosts if _NAME.fullmatch(host) and host != "localhost")
+    )
+
+
+def _are_among(hosts: Sequence[str], names: Sequence[str]) -> bool:
+    return all(any(_is_alias(host, name) for name in names) for host in hosts)
 
 
 def _is_alias(host: str, name: str) -> bool:
-    """Check for two names of one host: ``c1``, ``c1.example.org``, ``c1-ib0``."""
+    """Check for two names of one host: ``c1``, ``c1.example.org``, ``c1-ib0``, ``ib-c1``."""
     short, full = sorted((_short(host), _short(name)), key=len)
-    return full == short or (full.startswith(short) and not full[len(short)].isalnum())
+    return re.search(rf"(?<![^\W_]){re.escape(short)}(?![^\W_])", full) is not None
 
 
 def _short(name: str) -> str:
