@@ -1,7 +1,8 @@
 """Check that no figure is better than the network can be."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import judge_networks
@@ -12,6 +13,7 @@ from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import figures, patterns
 
@@ -114,11 +116,12 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
     """Yield collectives of logs in which more bytes reach a node than the network carries.
 
     Each rank's result depends on the data of all others, so that at least one message's bytes
-    reach each node, also with reduction in the network (SHARP). A broadcast's root need not wait:
-    of two nodes the mean over the ranks is half of that.
+    reach each node, also with reduction in the network (SHARP). Of a broadcast ``_lasting`` knows
+    how many of them its figure lasts.
     """
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
-    for curve in subject.curves:
+    curves = [(launch, curve) for launch in subject.launches for curve in launch.curves]
+    for launch, curve in curves:
         is_known = None if curve.ranks == 1 else _COLLECTIVES.fullmatch(curve.benchmark.lower())
         # Groups, and the first ranks of many, may share a node.
         is_part = curve.settings.get("groups") or "waiting processes" in curve.settings
@@ -126,9 +129,12 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
             continue
         if is_known["parts"] and not curve.what.endswith(_WHOLE):
             continue
-        share = 0.5 if is_known["root"] else 1.0
+        hosts = curve.evidence.rank_nodes or launch.hosts_of(curve)
         for point in curve.points:
-            size, time_s = share * (point.message_bytes or 0), point.estimate.high
+            share, time_s = (
+                _lasting(curve, point, hosts) if is_known["root"] else (1.0, point.estimate.high)
+            )
+            size = share * (point.message_bytes or 0)
             rate = size / time_s if time_s > 0 else 0.0
             if time_s < ceiling.transfer_floor_s(size) / tolerance and rate > _possible(subject):
                 name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
@@ -137,6 +143,23 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
                     f" at least {figures.rate(rate)} into each node, more than the ceiling of"
                     f" {figures.rate(ceiling.payload_bytes_per_s)} allows"
                 )
+
+
+def _lasting(curve: SuiteCurve, point: SuitePoint, hosts: Sequence[str]) -> tuple[float, float]:
+    """Return the share of a broadcast's bytes that a figure in seconds must have lasted.
+
+    The slowest rank waits for all bytes; as IMB may let the root change from call to call
+    (IMB_bcast.c of IMB 2021), for those of half the calls. The ranks on the root's node need not
+    wait: in the mean over the ranks the others alone count. The share is 0 if it is unknown.
+    """
+    if maximum := point.besides.get("maximum", 0.0):
+        return (0.5 if curve.suite == "imb" else 1.0), maximum
+    ranks = curve.ranks or len(hosts)
+    if ranks < 2:
+        return 0.0, point.estimate.high
+    # At least one rank is on another node.
+    together = max(Counter(hosts).values()) if len(hosts) == ranks else ranks - 1
+    return 1.0 - together / ranks, point.estimate.high
 
 
 def _least_s(ceiling: Ceiling, point: Point, tolerance: float, clock_s: float) -> float:
