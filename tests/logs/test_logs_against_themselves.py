@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.hunt.logs import imb_pingpong, perftest
 from tests.logs.test_logs_as_seen import FAIL, FULL, INVALID, PASS, SKIPPED, TWO, WARN, judged, osu
 
 from fabricgauge.model.verdict import Outcome
@@ -373,3 +374,118 @@ def test_a_command_over_several_lines_is_one_command() -> None:
     text = f"$ mpirun -np 2 \\\n>   --host c1:2 \\\n>   ./osu_bw\n{FULL}"
     (found,) = judged(text, "edr")
     assert (found.outcome, found.rule) == (INVALID, "placement")
+
+
+IMB_BROADCAST = """\
+#----------------------------------------------------------------
+#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part
+#----------------------------------------------------------------
+#----------------------------------------------------------------
+# Benchmarking Bcast
+# #processes = 10
+#----------------------------------------------------------------
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+      4194304           10       360.00      {slowest:.2f}      {mean:.2f}
+
+
+# All processes entering MPI_Finalize
+"""
+UNEVEN = ("c1",) * 8 + ("c2",) * 2
+
+
+@pytest.mark.parametrize(
+    ("slowest", "mean", "hosts", "outcome"),
+    [
+        (35700.0, 11200.0, UNEVEN, SKIPPED), (35700.0, 11200.0, (), SKIPPED),
+        (18000.0, 7200.0, UNEVEN, SKIPPED),  # the root changes: each node sends half the calls
+        (16000.0, 15600.0, UNEVEN, INVALID), (1600.0, 1200.0, UNEVEN, INVALID),
+    ],
+)  # fmt: skip
+def test_a_broadcast_of_imb_lasts_what_its_slowest_rank_waits_for(
+    slowest: float, mean: float, hosts: tuple[str, ...], outcome: Outcome
+) -> None:
+    (found,) = judged(IMB_BROADCAST.format(slowest=slowest, mean=mean), "1GbE", hosts)
+    assert found.outcome is outcome, found
+    assert outcome is SKIPPED or found.rule == "above-ceiling"
+
+
+@pytest.mark.parametrize(
+    ("mean", "hosts", "outcome"),
+    [
+        (2800.0, UNEVEN, SKIPPED), (2800.0, (), SKIPPED), (1500.0, UNEVEN, INVALID),
+        (4400.0, ("c1",) * 5 + ("c2",) * 5, SKIPPED), (4000.0, ("c1",) * 5 + ("c2",) * 5, INVALID),
+        (4400.0, TWO, SKIPPED), (2800.0, TWO, INVALID),
+    ],
+)  # fmt: skip
+def test_the_mean_of_a_broadcast_lasts_by_the_ranks_beside_the_roots_node(
+    mean: float, hosts: tuple[str, ...], outcome: Outcome
+) -> None:
+    text = osu("Broadcast Latency Test", "Avg Latency(us)", ((1 << 20, mean),))
+    (found,) = judged(text, "1GbE", hosts)
+    assert found.outcome is outcome, found
+
+
+def test_the_slowest_rank_of_a_broadcast_of_osu_waits_for_all_of_it() -> None:
+    heads = "Avg Latency(us) Min Latency(us) Max Latency(us)"
+    for slowest, outcome in ((8950.0, SKIPPED), (7000.0, INVALID)):
+        text = osu("Broadcast Latency Test", heads, ((1 << 20, 2800.0, 90.0, slowest),))
+        (found,) = judged(text, "1GbE")
+        assert found.outcome is outcome, found
+
+
+@pytest.mark.parametrize(
+    ("command", "hosts", "outcome"),
+    [
+        ("mpirun -hosts c1,c2,c3,c4 -n 2 -ppn 1", TWO, PASS),
+        ("mpirun -np 2 --host localhost,c2", TWO, PASS),
+        ("mpirun -np 2 --host ib-c1,ib-c2", TWO, PASS),
+        ("mpirun -np 2 --host c1,c2", ("c1", "c2", "c3"), PASS),
+        ("mpirun -hosts c1,c2,c3,c4 -n 2 -ppn 1", ("c1", "d2"), WARN),
+        ("mpirun -hosts c1,c2,c3,c4 -n 2 -ppn 1", ("c3", "c4"), WARN),
+        ("mpirun -np 2 --host localhost,c2", ("c1", "d2"), WARN),
+        ("mpirun -np 2 --host c11,c12", TWO, WARN),
+    ],
+)
+def test_a_command_may_name_more_hosts_than_its_ranks_need(
+    command: str, hosts: tuple[str, ...], outcome: Outcome
+) -> None:
+    (found,) = judged(f"$ {command} ./osu_bw\n{FULL}", "edr", hosts)
+    assert found.outcome is outcome, found
+    assert outcome is PASS or found.rule == "placement"
+
+
+def test_hosts_of_another_number_of_ranks_do_not_place_a_pair() -> None:
+    found = judged(f"{PAIRS}\n{FULL}", "edr", ("c1", "c1", "c2", "c2"))
+    assert [(one.outcome, one.rule) for one in found] == [(PASS, "fraction"), (WARN, "placement")]
+
+
+def test_a_collective_has_as_many_ranks_as_its_command_starts() -> None:
+    table = osu("Allreduce Latency Test", "Avg Latency(us)", ((1 << 20, 28000.0),))
+    (across,) = judged(f"$ mpirun -n 16 -host c1:8,c2:8 ./osu_allreduce\n{table}", "1GbE")
+    assert across.rule != "placement" and across.outcome is not INVALID
+    for command in ("mpirun -n 16 -host c1:16", "mpirun -host c1:8", "srun -N1 -n16"):
+        (inside,) = judged(f"$ {command} ./osu_allreduce\n{table}", "1GbE")
+        assert (inside.outcome, inside.rule) == (INVALID, "placement"), command
+
+
+def test_few_iterations_are_not_laid_to_an_option_that_was_not_given() -> None:
+    text = imb_pingpong().replace("         1000  ", "            1  ")
+    (found, *_) = (one for one in judged(text, "edr", TWO) if one.rule == "stability")
+    assert found.outcome is WARN
+    assert "-iter_policy off" in found.remedy and "-x" not in found.remedy
+
+
+CLOCK = "Conflicting CPU frequency values detected: 1000.0 != 3300.0. CPU Frequency is not max.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_clock"),
+    [("0.011635", "0.002909", False), ("97.90", "24.90", True)],
+)
+def test_a_wrong_clock_does_not_part_columns_of_one_count(
+    before: str, after: str, is_clock: bool
+) -> None:
+    text = perftest(97.6).replace(before, after).replace(" 1048576  ", f"{CLOCK} 1048576  ")
+    (found,) = judged(text, "edr", TWO)
+    assert (found.outcome, found.rule) == (WARN, "stability"), found
+    assert ("governor" in found.remedy) == is_clock

@@ -38,10 +38,11 @@ _EDITED = (
 )
 #: Fewer iterations are one accident; the first one may also connect the ranks.
 LEAST_SAMPLES = 3
-_FEW = (
-    "the program was told to iterate once or twice",
-    "measure again with the suite's own number of iterations (without -i and -x of OSU)",
-)
+_FEW = "each figure is of one or two iterations"
+#: The usual remedy, and that of IMB, which iterates less the larger a message is (40 MB in all;
+#: IMB_mem_manager.c of IMB 2021).
+_MORE = "measure again with the suite's own number of iterations (without -i and -x of OSU)"
+_MORE_OF_IMB = "measure again with IMB's options -iter 20 -iter_policy off"
 #: Suites that stream for seconds; their samples are streams or intervals.
 _OF_SECONDS = ("iperf2", "iperf3")
 _CLOCK = (
@@ -168,13 +169,17 @@ def find_changing(subject: Subject) -> set[frozenset[str]]:
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if few := tuple(_single(subject)):
-        return Verdict(Outcome.WARN, few[0], evidence=few, cause=_FEW[0], remedy=_FEW[1])
-    if columns := (
-        *_contradicting(subject), *_beyond_extremes(subject), *_unlike_times(subject),
-        *_without_pairs(subject),
-    ):  # fmt: skip
+        lines = tuple(line for _, line in few)
+        remedy = _MORE_OF_IMB if few[0][0] == "imb" else _MORE
+        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=_FEW, remedy=remedy)
+    # A wrong clock changes all columns of a row alike.
+    contradicting = (
+        *_contradicting(subject), *_unlike_times(subject), *_without_pairs(subject),
+    )  # fmt: skip
+    if columns := (*contradicting, *_beyond_extremes(subject)):
         messages = (message for curve in subject.curves for message in curve.evidence.messages)
-        cause = _CLOCK if any(message.kind == "clock" for message in messages) else _EDITED
+        is_clock = not contradicting and any(message.kind == "clock" for message in messages)
+        cause = _CLOCK if is_clock else _EDITED
         return Verdict(Outcome.WARN, columns[0], evidence=columns, cause=cause[0], remedy=cause[1])
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
@@ -187,14 +192,15 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     )  # fmt: skip
 
 
-def _single(subject: Subject) -> Iterator[str]:
-    """Yield tables whose every figure is of one or two iterations: a mean of nothing."""
+def _single(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield suite and name of tables whose every figure is of one or two iterations."""
     for curve in subject.curves:
         samples = {point.estimate.samples for point in curve.points}
         judged = curve.suite in SUITES or (curve.pattern and curve.suite not in _OF_SECONDS)
         if judged and samples and samples <= set(range(1, LEAST_SAMPLES)):
             count = sentences.counted(max(samples), "iteration")
-            yield f"{curve.source}:{curve.first_line} {curve.benchmark}: each figure is of {count}"
+            name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+            yield curve.suite, f"{name}: each figure is of {count}"
 
 
 def _without_pairs(subject: Subject) -> Iterator[str]:
