@@ -38,11 +38,15 @@ _EDITED = (
 )
 #: Fewer iterations are one accident; the first one may also connect the ranks.
 LEAST_SAMPLES = 3
-_FEW = "each figure is of one or two iterations"
-#: The usual remedy, and that of IMB, which iterates less the larger a message is (40 MB in all;
-#: IMB_mem_manager.c of IMB 2021).
-_MORE = "measure again with the suite's own number of iterations (without -i and -x of OSU)"
-_MORE_OF_IMB = "measure again with IMB's options -iter 20 -iter_policy off"
+_FEW = (
+    "the program was told to iterate once or twice",
+    "measure again with the suite's own number of iterations (without -i and -x of OSU)",
+)
+#: IMB sends 40 MB of each size in all (IMB_mem_manager.c of IMB 2021).
+_FEW_OF_IMB = (
+    "each figure is of one or two iterations: IMB makes fewer of large messages, or was told to",
+    "measure again with IMB's options -iter 20 -iter_policy off",
+)
 #: Suites that stream for seconds; their samples are streams or intervals.
 _OF_SECONDS = ("iperf2", "iperf3")
 _CLOCK = (
@@ -170,8 +174,8 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if few := tuple(_single(subject)):
         lines = tuple(line for _, line in few)
-        remedy = _MORE_OF_IMB if few[0][0] == "imb" else _MORE
-        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=_FEW, remedy=remedy)
+        cause, remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
+        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=cause, remedy=remedy)
     # A wrong clock changes all columns of a row alike.
     contradicting = (
         *_contradicting(subject), *_unlike_times(subject), *_without_pairs(subject),

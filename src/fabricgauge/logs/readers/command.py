@@ -152,7 +152,7 @@ def command_in(text: str) -> Command | None:
     for match in _LAUNCHER.finditer(text) if len(text) <= LONGEST else ():
         command_text = _one_command(text[match.start("launcher") :])
         words = _words(command_text)
-        program = next((found["name"] for word in words if (found := _PROGRAM.fullmatch(word))), "")
+        program = next((named["name"] for word in words if (named := _PROGRAM.fullmatch(word))), "")
         if program:
             per_host = _PER_HOST.search(text)
             per_node = int(per_host[1]) if per_host else 0
