@@ -174,8 +174,8 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if few := tuple(_single(subject)):
         lines = tuple(line for _, line in few)
-        cause, remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
-        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=cause, remedy=remedy)
+        few_cause, remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
+        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=few_cause, remedy=remedy)
     # A wrong clock changes all columns of a row alike.
     contradicting = (
         *_contradicting(subject), *_unlike_times(subject), *_without_pairs(subject),

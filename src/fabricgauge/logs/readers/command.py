@@ -149,7 +149,8 @@ def command_in(text: str) -> Command | None:
 
     A shell's prompt may stand in front of it.
     """
-    for match in _LAUNCHER.finditer(text) if len(text) <= LONGEST else ():
+    match = _LAUNCHER.search(text) if len(text) <= LONGEST else None
+    while match is not None:
         command_text = _one_command(text[match.start("launcher") :])
         words = _words(command_text)
         program = next((named["name"] for word in words if (named := _PROGRAM.fullmatch(word))), "")
@@ -157,6 +158,7 @@ def command_in(text: str) -> Command | None:
             per_host = _PER_HOST.search(text)
             per_node = int(per_host[1]) if per_host else 0
             return Command(command_text.strip(), match["launcher"], words, program, per_node)
+        match = _LAUNCHER.search(text, match.start("launcher") + len(command_text))
     return None
 
 
