@@ -28,9 +28,9 @@ HOW = (
     ("host", "A process did not run for 80 % of the delay of a slow message."),
     ("dip", "Slow messages in a row, if those that hosts do not explain lost 5 ms together, two of"
      " them 12.5 ms, one alone 50 ms, or 5 ms if a port counted an error; or if five in less than a"
-     " second all took 1.45 times as long as a slow one, and hosts do not explain three. Else they"
-     " are dips of hosts, or short delays. Answers leave by the same cable as messages: round trips"
-     " that are slow meanwhile belong to the dip."),
+     " second all took 1.45 times as long as a slow one, hosts do not explain three, and the ends"
+     " paused for less than half of it. Else they are dips of hosts, or short delays. Answers leave"
+     " by the same cable as messages: round trips that are slow meanwhile belong to the dip."),
     ("unexplained", "A message that no dip has was delayed by 5 ms beyond all pauses."),
     ("FAIL", "Something stood still, one direction had three dips, a dip of 5 s or slow messages"
      " for a tenth of the time, or messages took twice as long as the network needs."),
