@@ -64,6 +64,7 @@ def test_levels_within_cases(shares: list[float], delay: float, outcome: Outcome
     if outcome is not Outcome.PASS:
         assert verdict.threshold is not None
         assert "stability.level" in verdict.threshold.origin
+        assert ("cable" in verdict.remedy) is (delay < 0.05)
 
 
 def test_a_rate_that_fell_between_launches() -> None:

@@ -57,5 +57,6 @@ def test_stalls_are_held_against_the_time(
     if outcome is not Outcome.PASS:
         assert verdict.threshold is not None
         assert "stability.stalls" in verdict.threshold.origin
+        assert ("cable" in verdict.remedy) is (delay == 0.0)
         assert verdict.figure is not None
         assert 0.005 < verdict.figure.value < 0.2

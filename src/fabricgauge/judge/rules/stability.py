@@ -145,7 +145,8 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
     lead = _find_cause(worst, findings)
     relation = "at least" if lead.limit == _LEVEL else "at most"
     threshold = subject.threshold(lead.limit, relation)
-    cause, remedy = _CAUSES.get(lead.limit, (_CAUSE, _REMEDY))
+    by_network = {} if lead.by_host else _CAUSES
+    cause, remedy = by_network.get(lead.limit, (_CAUSE, _REMEDY))
     return Verdict(
         worst.outcome, lead.sentence, Figure(lead.value, threshold.unit, lead.sentence), threshold,
         tuple(finding.sentence for finding in findings), cause, remedy,
@@ -588,7 +589,8 @@ def _stalls(subject: Subject) -> Iterator[_Finding]:
         f" {figures.duration(longest_s)} ({longest_series})"
     )
     limit = "stability.stalls_fail" if fails else "stability.stalls"
-    yield _Finding(Outcome.FAIL if fails else Outcome.WARN, limit, share, sentence)
+    outcome = Outcome.FAIL if fails else Outcome.WARN
+    yield _Finding(outcome, limit, share, sentence, by_host=by_host)
 
 
 def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, int]]:
