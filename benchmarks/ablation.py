@@ -18,7 +18,7 @@ from benchmarks.planted import Element, Fault, Scenario, leaves, measured
 from benchmarks.tables import heading, table
 
 from benchmarks import planted
-from fabricgauge.judge.localise import confirm, detect, ends, limits, noise, unsteady, ways
+from fabricgauge.judge.localise import confirm, detect, ends, limits, slowness, ways
 from fabricgauge.model.pairs import Quantity
 
 #: Draws of each combination by the number of nodes: of four, chance decides more.
@@ -40,7 +40,7 @@ def _usual(_matrix: object, solved: detect.Solved) -> float:
 #: What is switched off: the module, the name in it, and what stands there instead.
 PARTS: dict[str, tuple[Any, str, Any]] = {
     "nothing": (limits, "MOST_UNSURE", limits.MOST_UNSURE),
-    "the shortest half (MAD instead)": (noise, "_shortest_half", noise.scale),
+    "the shortest half (MAD instead)": (slowness, "_shortest_half", slowness.scale),
     "pairs below the threshold": (limits, "MOST_DOUBTFUL", 0),
     "ends that look slow": (ends, "_doubtful", lambda *_: []),
     "the fast side of small blocks": (limits, "FAST_SHARE", 0.5),
@@ -53,7 +53,7 @@ PARTS: dict[str, tuple[Any, str, Any]] = {
         lambda ends: np.zeros_like(ends.unexplained.ends),
     ),
     "nodes that change": (detect, "changing", lambda *_: []),
-    "samples that scatter": (unsteady, "restless", lambda _: np.zeros(0, dtype=np.int64)),
+    "samples that scatter": (ways, "restless", lambda _: np.zeros(0, dtype=np.int64)),
     "effects estimated again": (
         ends,
         "_estimate_by_medians",

@@ -2,7 +2,7 @@ import numpy as np
 from tests.judge.localise.fabric import measured
 
 from fabricgauge.judge.localise.detect import analyse
-from fabricgauge.judge.localise.unsteady import jitter, restless
+from fabricgauge.judge.localise.ways import jitter, restless
 
 
 def test_a_node_slow_in_one_pass_is_suspected_and_not_named() -> None:

@@ -3,7 +3,7 @@ from benchmarks.planted import Fault
 from numpy.typing import NDArray
 from tests.judge.localise.fabric import matrix_of, measured
 
-from fabricgauge.judge.localise.found_groups import found_topology
+from fabricgauge.judge.localise.groups import found_topology
 from fabricgauge.model.fabric import Topology
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.judge.localise.noise import false_discovery, scale, tail
+from fabricgauge.judge.localise.slowness import false_discovery, scale, tail
 
 
 @pytest.mark.parametrize(

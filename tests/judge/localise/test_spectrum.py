@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.judge.localise.fabric import measured
 
 from fabricgauge.judge.localise.detect import analyse
-from fabricgauge.judge.localise.found_groups import spectrum
+from fabricgauge.judge.localise.groups import spectrum
 
 
 def test_every_pair_is_counted_once() -> None:

@@ -16,8 +16,7 @@ import numpy as np
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.naming import AGAIN, AGAIN_MANY, AGAIN_PAIR, MANY
-from fabricgauge.judge.localise.noise import INTERVAL, may_reach, tail
-from fabricgauge.judge.localise.slowness import F64
+from fabricgauge.judge.localise.slowness import F64, INTERVAL, may_reach, tail
 from fabricgauge.judge.stats.series import Series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
@@ -328,11 +327,11 @@ def _recheck(rechecked: RecheckedAnalysis, finding: PairFinding) -> Rechecked | 
     if not comparison.good:
         return Skipped("no two good nodes were measured beside it")
     shown = comparison.effect / finding.effect >= limits.SHOWN if finding.effect else False
-    figures = _recheck_figures(comparison, rechecked.analysis.nodes_of(finding))
+    figures = recheck_figures(comparison, rechecked.analysis.nodes_of(finding))
     return msgspec.structs.replace(figures, confirmed=shown and not comparison.against)
 
 
-def _recheck_figures(comparison: ControlComparison, claimed: Collection[str]) -> Rechecked:
+def recheck_figures(comparison: ControlComparison, claimed: Collection[str]) -> Rechecked:
     """Return the figures of both sides, as a confirmation."""
     return Rechecked(
         effect=comparison.effect,
@@ -517,7 +516,7 @@ def _proved_uplink(rechecked: RecheckedAnalysis, suspect: Suspect, tests: int) -
     )  # fmt: skip
     if not beyond.shows(tests):
         return []
-    figures = _recheck_figures(beyond, group.nodes)
+    figures = recheck_figures(beyond, group.nodes)
     finding = finding_of(claim, "group", beyond, tests)
     return [msgspec.structs.replace(finding, rechecked=figures)]
 

@@ -12,10 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
-from fabricgauge.judge.localise.confirm import PairRecheck, compare_pairs, finding_of, is_explained
+from fabricgauge.judge.localise.confirm import (
+    PairRecheck,
+    compare_pairs,
+    finding_of,
+    is_explained,
+    recheck_figures,
+)
 from fabricgauge.judge.localise.matrices import node_of_rank
 from fabricgauge.judge.localise.slowness import F64
-from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Rechecked, Suspect
+from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Suspect
 from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
@@ -97,14 +103,8 @@ def _slow_crossing(
         finding,
         affected=len(analysis.nodes_of(claim)),
         evidence=(f"among all pairs: {claim.reason}; {_TOGETHER}",),
-        rechecked=Rechecked(
-            effect=worst.effect,
-            own=float(np.median([pair.figure for pair in worst.claimed])),
-            good=float(np.median([pair.figure for pair in worst.good])),
-            partners=tuple(sorted({end for pair in worst.claimed for end in pair.ends} - {group})),
-            confirmed=True,
-            own_pairs=(),
-            good_pairs=(),
+        rechecked=msgspec.structs.replace(
+            recheck_figures(worst, {group}), own_pairs=(), good_pairs=()
         ),
     )
 

@@ -9,32 +9,38 @@ from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.confirm import confirm
 from fabricgauge.judge.localise.crossing import name_slow_crossings
 from fabricgauge.judge.localise.ends import (
+    Endpoint,
     SlowEnds,
-    SlowUplinks,
     explain_by_groups,
     find_ends,
     find_slow_at_best,
     find_uplinks,
     slow_blocks,
 )
-from fabricgauge.judge.localise.found_groups import found_topology, spectrum
 from fabricgauge.judge.localise.groups import (
     Grouping,
     beside_own_block,
     blocks,
     expected_levels,
+    found_topology,
     grouping,
     in_unit,
-    order,
     oversubscription,
+    spectrum,
 )
 from fabricgauge.judge.localise.matrices import matrices
 from fabricgauge.judge.localise.naming import PARTLY, Naming
-from fabricgauge.judge.localise.noise import Excess, Noise, noise
 from fabricgauge.judge.localise.recheck import recheck
-from fabricgauge.judge.localise.slowness import F64, Slowness, slowness
-from fabricgauge.judge.localise.unsteady import changing, jitter, ranking, scattering
-from fabricgauge.judge.localise.ways import classify_pairs, find_singles, residual
+from fabricgauge.judge.localise.slowness import F64, Excess, Noise, Slowness, noise, slowness
+from fabricgauge.judge.localise.ways import (
+    changing,
+    classify_pairs,
+    find_singles,
+    jitter,
+    ranking,
+    residual,
+    scattering,
+)
 from fabricgauge.judge.stats.series import series_of
 from fabricgauge.model.fabric import Topology
 from fabricgauge.model.pairs import (
@@ -87,7 +93,8 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
     middle: F64
     expected: F64
     crossing: Excess | None
-    uplinks: SlowUplinks
+    uplinks: list[Endpoint]
+    doubtful_uplinks: list[Endpoint]
     ends: SlowEnds
 
 
@@ -128,12 +135,12 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     singles = find_singles(matrix, rest, solved.noise)
     pairs, suspects, doubtful = classify_pairs(naming, singles, solved.ends)
     findings = [
-        *map(naming.group, solved.uplinks.named), *map(naming.node, solved.ends.named), *pairs,
+        *map(naming.group, solved.uplinks), *map(naming.node, solved.ends.named), *pairs,
     ]  # fmt: skip
     if solved.crossing is not None and solved.crossing.level >= start.limit:
         findings.append(naming.oversubscription(solved.crossing))
     likely, unlikely = _suspected_ends(naming, solved.ends)
-    in_doubt = [naming.doubtful_group(end) for end in solved.uplinks.doubtful]
+    in_doubt = [naming.doubtful_group(end) for end in solved.doubtful_uplinks]
     large = [suspect for suspect in in_doubt if abs(suspect.effect) >= limits.LARGE_GROUP]
     suspects = [*likely, *large, *suspects]
     doubtful = [*(suspect for suspect in in_doubt if suspect not in large), *unlikely, *doubtful]
@@ -148,7 +155,7 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
         matrix, groups.groups, groups.by, typical, rest.sigma,
         in_unit(start, solved.middle[:-1, :-1]),
         in_unit(start, solved.expected),
-        order(groups),
+        tuple(groups.order.tolist()),
         ranking(matrix, solved.slow, groups, solved.ends.level_tests, jitters),
         spectrum(matrix.values, rest.sigma, twice=start.adds_up),
         tuple(findings), tuple(suspects), tuple(doubtful),
@@ -174,15 +181,15 @@ def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:
     """Subtract the expected slowness, name slow groups, then slow ends."""
     middle, fast = blocks(start, groups)
     first = noise(matrix, start, beside_own_block(start, groups, middle))
-    uplinks = find_uplinks(start, groups, fast, first)
-    expected = expected_levels(start, groups, fast, slow_blocks(uplinks.named, groups))
+    uplinks, doubtful = find_uplinks(start, groups, fast, first)
+    expected = expected_levels(start, groups, fast, slow_blocks(uplinks, groups))
     slow = msgspec.structs.replace(start, expected=expected.astype(np.float32), index=groups.index)
     level = noise(matrix, slow)
     crossing = None if slow.adds_up else oversubscription(expected, groups, level)
     hides = crossing is not None and crossing.level > limits.LEAST * slow.limit
     confined = tuple(groups.members[:-1]) if hides else ()
-    ends = find_ends(explain_by_groups(slow, level, groups, uplinks.named, confined))
-    return Solved(slow, level, middle, expected, crossing, uplinks, ends)
+    ends = find_ends(explain_by_groups(slow, level, groups, uplinks, confined))
+    return Solved(slow, level, middle, expected, crossing, uplinks, doubtful, ends)
 
 
 def _healthy(matrix: PairMatrix, solved: Solved) -> float:
@@ -202,6 +209,6 @@ def _nothing(matrix: PairMatrix, groups: Grouping) -> PairAnalysis:
     """Return the analysis of a matrix in which nothing was measured."""
     table: F64 = np.full((len(groups.groups), len(groups.groups)), np.nan)
     return PairAnalysis(
-        matrix, groups.groups, groups.by, 0.0, 0.0, table, table, order(groups), (),
+        matrix, groups.groups, groups.by, 0.0, 0.0, table, table, tuple(groups.order.tolist()), (),
         Spectrum((), (), ()), (), (),
     )  # fmt: skip

@@ -12,18 +12,23 @@ from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.groups import FAR, NEAR, Grouping
-from fabricgauge.judge.localise.noise import LevelTests, Noise, centre, may_reach, scale, standing
 from fabricgauge.judge.localise.slowness import (
     ALL,
     F32,
     F64,
     Ending,
     Levels,
+    LevelTests,
+    Noise,
     Places,
     Slowness,
+    centre,
     levels,
+    may_reach,
     quantile,
     sampled_rows,
+    scale,
+    standing,
 )
 
 #: The two directions of a node, places in pairs of figures.
@@ -321,24 +326,19 @@ def find_slow_at_best(slow: Slowness) -> set[int]:
     return nodes
 
 
-class SlowUplinks(msgspec.Struct, frozen=True, eq=False):
-    """Groups whose uplink is slow, by number; ``doubtful`` ones are only worth a recheck."""
-
-    named: list[Endpoint]
-    doubtful: list[Endpoint]
-
-
-def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise) -> SlowUplinks:
-    """Return groups whose crossing pairs are slower than other groups', by number.
+def find_uplinks(
+    slow: Slowness, grouping: Grouping, medians: F64, noise: Noise
+) -> tuple[list[Endpoint], list[Endpoint]]:
+    """Return groups whose crossing pairs are slower than other groups', by number: named, doubtful.
 
     Groups are compared as nodes are: the lower quartile of each over the others, with those of the
-    faster groups. A group that is slow by its median only is doubtful. Latencies are left out,
-    because paths between groups differ in length.
+    faster groups. A group that is slow by its median only is doubtful, and only worth a recheck.
+    Latencies are left out, because paths between groups differ in length.
     """
-    sizes = np.array([members.size for members in grouping.members[:-1]])
+    sizes = grouping.sizes[:-1]
     usable = sizes >= 2
     if slow.adds_up or usable.sum() < limits.FEWEST_GROUPS:
-        return SlowUplinks([], [])
+        return [], []
     table = medians[:-1, :-1].copy()
     np.fill_diagonal(table, np.nan)
     for distance in (NEAR, FAR):
@@ -358,7 +358,7 @@ def find_uplinks(slow: Slowness, grouping: Grouping, medians: F64, noise: Noise)
     )
     ends = standing_out(level_tests, slow.limit)
     named = [end for end in ends if _shown_by_nodes(slow, grouping, end)]
-    return SlowUplinks(named, _doubtful_uplinks(slow, grouping, medians, named))
+    return named, _doubtful_uplinks(slow, grouping, medians, named)
 
 
 def _doubtful_uplinks(

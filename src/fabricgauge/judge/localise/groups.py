@@ -1,6 +1,11 @@
-"""Group the nodes, and find the figure of a healthy pair from group to group."""
+"""Group the nodes, by a topology or by the data, and find healthy pairs' figures between groups.
 
+Nodes that are close to each other in a matrix with distinct levels are a group.
+"""
+
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -8,9 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
-from fabricgauge.judge.localise.noise import Excess, Noise
-from fabricgauge.judge.localise.slowness import F32, F64, Slowness, quantiles, sampled_rows
+from fabricgauge.judge.localise.slowness import (
+    ALL,
+    F32,
+    F64,
+    Excess,
+    Noise,
+    Slowness,
+    levels,
+    noise,
+    quantiles,
+    sampled_rows,
+    slowness,
+    spans,
+)
 from fabricgauge.model.fabric import Group, Topology
+from fabricgauge.model.pairs import PairMatrix, Spectrum
 
 GroupedBy = Literal["topology", "data", "none"]
 
@@ -35,11 +53,19 @@ class Grouping(msgspec.Struct, frozen=True, eq=False):
         return len(self.groups) + 1
 
     @property
-    def members(self) -> list[NDArray[np.int64]]:
+    def order(self) -> NDArray[np.int64]:
         """The nodes' indices, group by group, those without a group last."""
-        by_group = np.argsort(self.index, kind="stable")
-        ends = np.cumsum(np.bincount(self.index, minlength=self.count))[:-1]
-        return np.split(by_group, ends)
+        return np.argsort(self.index, kind="stable")
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of nodes in each group, those without a group last."""
+        return np.bincount(self.index, minlength=self.count)
+
+    @property
+    def members(self) -> list[NDArray[np.int64]]:
+        """The nodes' indices of each group, those without a group last."""
+        return np.split(self.order, np.cumsum(self.sizes)[:-1])
 
     @property
     def distances(self) -> NDArray[np.int64]:
@@ -79,9 +105,8 @@ def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
     The second is a little to the fast side of
     the median in small blocks, in which half of the pairs may have a slow end.
     """
-    count, members = grouping.count, grouping.members
+    count, members, sizes = grouping.count, grouping.members, grouping.sizes
     table = np.full((2, count, count), np.nan)
-    sizes = np.array([group_nodes.size for group_nodes in members])
     for group, rows in enumerate(members):
         if rows.size == 0:
             continue
@@ -92,10 +117,7 @@ def blocks(slow: Slowness, grouping: Grouping) -> tuple[F64, F64]:
             block = strip[:, columns].transpose(1, 0, 2).reshape(same_size.size, -1)
             middle, fast = quantiles(block, (0.5, limits.FAST_SHARE))[0]
             is_small = rows.size * size < limits.OWN_MEDIAN
-            table[0, group, same_size], table[1, group, same_size] = (
-                middle,
-                fast if is_small else middle,
-            )
+            table[:, group, same_size] = middle, fast if is_small else middle
     return table[0], table[1]
 
 
@@ -112,15 +134,7 @@ def beside_own_block(slow: Slowness, grouping: Grouping, middle: F64) -> F32:
 
 def in_unit(slow: Slowness, table: F64) -> F64:
     """Return a table of slownesses in the matrix's own unit."""
-    if slow.adds_up:
-        return slow.typical * (1.0 + table)
-    unit: F64 = slow.typical * np.exp(-table)
-    return unit
-
-
-def order(grouping: Grouping) -> tuple[int, ...]:
-    """Return the nodes' indices, group by group, those without a group last."""
-    return tuple(int(node) for group in grouping.members for node in group)
+    return slow.typical * (1.0 + table if slow.adds_up else np.exp(-table))
 
 
 def expected_levels(
@@ -135,8 +149,7 @@ def expected_levels(
     healthy = np.where(slow_groups, np.nan, table)
     expected = _by_distance(healthy, grouping)
     if slow.adds_up:
-        sizes = np.array([group_nodes.size for group_nodes in grouping.members])
-        large_blocks = np.outer(sizes, sizes) >= limits.OWN_MEDIAN
+        large_blocks = np.outer(grouping.sizes, grouping.sizes) >= limits.OWN_MEDIAN
         large_blocks &= np.isfinite(healthy)
         large_blocks[-1, :] = large_blocks[:, -1] = False
         expected = np.where(large_blocks, healthy, expected)
@@ -145,8 +158,7 @@ def expected_levels(
 
 def _by_distance(table: F64, grouping: Grouping) -> F64:
     """Return the median over the blocks of each distance, weighted by their pairs."""
-    sizes = np.array([group_nodes.size for group_nodes in grouping.members], dtype=float)
-    weights = np.outer(sizes, sizes)
+    weights = np.outer(grouping.sizes, grouping.sizes).astype(float)
     distances = grouping.distances
     expected = np.zeros_like(table)
     for distance in (WITHIN, NEAR, FAR):
@@ -166,8 +178,7 @@ def _weighted_median(values: F64, weights: F64) -> float:
 
 def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Excess | None:
     """Return how much slower all crossing is; None without groups or both kinds of pairs."""
-    sizes = np.array([group_nodes.size for group_nodes in grouping.members])
-    pairs = np.outer(sizes, sizes).astype(float)
+    pairs = np.outer(grouping.sizes, grouping.sizes).astype(float)
     inside = (grouping.distances == WITHIN) & (pairs > 1) & np.isfinite(expected)
     outside = (grouping.distances != WITHIN) & (pairs > 0) & np.isfinite(expected)
     outside[-1, :] = outside[:, -1] = False
@@ -176,3 +187,174 @@ def oversubscription(expected: F64, grouping: Grouping, noise: Noise) -> Excess 
     level = float(np.median(expected[outside]) - np.median(expected[inside]))
     error = float(noise.pair * np.sqrt(1.0 / pairs[inside].sum() + 1.0 / pairs[outside].sum()))
     return Excess(level, error)
+
+
+def spectrum(values: F64, noise: float, *, twice: bool) -> Spectrum:
+    """Return the histogram of the measured pairs; ``twice`` if each stands in the matrix twice.
+
+    Bins are equally wide in the logarithm if the slowest is more than four times the least.
+    ``noise`` is the relative standard deviation within a level.
+    """
+    low, high = _range(values)
+    if high - low <= limits.EQUAL * high:
+        number = int(np.isfinite(values).sum())
+        return Spectrum((low, high), (number,), (low,)) if low > 0 else Spectrum((), (), ())
+    wide = high > 4 * low
+    edges = (np.geomspace if wide else np.linspace)(low, high, limits.BINS + 1)
+    reach = (np.log(low), np.log(high)) if wide else (low, high)
+    counts = np.zeros(limits.BINS, dtype=np.int64)
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        finite = np.clip(strip[np.isfinite(strip)], low, high)
+        # Bins of equal width are counted by arithmetic, others by searching.
+        counts += np.histogram(np.log(finite) if wide else finite, limits.BINS, reach)[0]
+    _, tops = _tops(counts, edges, noise)
+    peaks = tuple(0.5 * float(edges[top] + edges[top + 1]) for top in tops)
+    if twice:
+        counts //= 2
+    return Spectrum(tuple(edges.tolist()), tuple(counts.tolist()), peaks)
+
+
+def valley(values: F32, noise: float) -> float | None:
+    """Return the slowness between the lowest level and the next; None with one level."""
+    rows = values[:: max(1, len(values) // 1024)]
+    finite = rows[np.isfinite(rows)]
+    if finite.size < 8 or finite.max() - finite.min() <= limits.EQUAL:
+        return None
+    edges = np.linspace(finite.min(), finite.max() + 1e-6, 4 * limits.BINS + 1)
+    counts = np.histogram(finite, edges)[0]
+    smooth, tops = _tops(counts, edges, noise)
+    if len(tops) < 2:
+        return None
+    between = smooth[tops[0] : tops[1] + 1]
+    lowest = np.flatnonzero(between <= between.min() * (1 + 1e-9))
+    return float(edges[tops[0] + int(lowest.mean())] + 0.5 * (edges[1] - edges[0]))
+
+
+def _range(values: F64) -> tuple[float, float]:
+    lows, highs = [], []
+    for first, last in spans(len(values)):
+        strip = values[first:last]
+        finite = strip[np.isfinite(strip) & (strip > 0)]
+        if finite.size:
+            lows.append(float(finite.min()))
+            highs.append(float(finite.max()))
+    return (min(lows), max(highs)) if lows else (0.0, 0.0)
+
+
+def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
+    """Return the bins with the highest smoothed counts, one for each level, ascending."""
+    # Bins that one unit of relative noise is wide, in the middle of the range.
+    middle = edges.size // 2
+    wide = (edges[middle] if edges[0] > 0 else 1.0) / (edges[middle + 1] - edges[middle])
+    width = max(1.0, limits.KERNEL_WIDTH * noise * float(wide))
+    reach = int(np.ceil(3 * width))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    smooth = counts.astype(float)
+    if kernel.size <= counts.size:
+        smooth = np.convolve(smooth, kernel / kernel.sum(), mode="same")
+    tops: list[int] = []
+    rises = smooth > np.concatenate(([-1.0], smooth[:-1]))
+    falls = smooth >= np.concatenate((smooth[1:], [-1.0]))
+    for i in map(int, np.flatnonzero(rises & falls & (smooth > 0))):
+        last = tops[-1] if tops else i
+        dip = limits.LEVEL_DIP * min(smooth[last], smooth[i])
+        if not tops or smooth[last : i + 1].min() <= dip:
+            tops.append(i)
+        elif smooth[i] > smooth[last]:
+            tops[-1] = i
+    return smooth, _heavy(tops, smooth, counts)
+
+
+def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
+    """Return the tops whose level, from valley to valley, holds enough pairs."""
+    cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
+    shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
+    return [top for top, share in zip(tops, shares, strict=True) if share >= limits.LEVEL_SHARE]
+
+
+def found_topology(matrix: PairMatrix) -> Topology:
+    """Return blocks of nodes at the lowest of several distinct levels; empty without any.
+
+    The switch of the Omni-Path evaluation shows as 12 blocks of 4 ports in this way. Each
+    node's own delay is taken off first. If blocks have blocks, the innermost are found.
+    """
+    if len(matrix.nodes) < limits.GROUPED_NODES or matrix.coverage < limits.GROUPED_COVERAGE:
+        return Topology()
+    slow = slowness(matrix)
+    values = _without_own(slow)
+    cut = valley(values, noise(matrix, slow, values[sampled_rows(slow.nodes)]).pair)
+    if cut is None:
+        return Topology()
+    with np.errstate(invalid="ignore"):
+        near: NDArray[np.bool_] = values < cut
+    np.fill_diagonal(near, True)
+    blocks = _grown(near)
+    return _named(matrix.nodes, blocks) if _distinct(values, cut, blocks) else Topology()
+
+
+def _without_own(slow: Slowness) -> F32:
+    """Return all pairs; a latency without the delay that its two nodes have with every partner."""
+    values = slow.block(ALL)
+    if slow.adds_up:
+        node_excess = levels(slow.block, slow.nodes, 0.5).values
+        node_excess = np.nan_to_num(node_excess - np.nanmedian(node_excess)).astype(np.float32)
+        for first, last in spans(slow.nodes):
+            values[first:last] -= node_excess[first:last, None] + node_excess[None, :]
+    return values
+
+
+def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Grow blocks: a node's close nodes, then twice the nodes that are close to most of these."""
+    free = np.ones(len(near), dtype=bool)
+    blocks = []
+    for node in range(len(near)):
+        if not free[node]:
+            continue
+        block = near[node] & free
+        for _ in range(2):
+            block = (near[:, block].mean(axis=1) > 0.5) & free
+            block[node] = True
+        free &= ~block
+        blocks.append(np.flatnonzero(block))
+    return blocks
+
+
+def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
+    sizes = np.array([block.size for block in blocks])
+    several = sizes >= 2
+    placed = int(sizes[several].sum())
+    if (
+        several.sum() < 2
+        or placed < limits.PLACED_NODES * sizes.sum()
+        or sizes.max() > limits.LARGEST_GROUP * placed
+    ):
+        return False
+    inside = close = measured = all_close = 0
+    for block in blocks:
+        strip = values[block]
+        block_values = strip[:, block]
+        with np.errstate(invalid="ignore"):
+            close += int((block_values < cut).sum())
+            all_close += int((strip < cut).sum())
+        inside += int(np.isfinite(block_values).sum())
+        measured += int(np.isfinite(strip).sum())
+    outside = measured - inside
+    return (
+        close >= limits.CLOSE_WITHIN * inside
+        and all_close - close <= limits.CLOSE_BETWEEN * max(1, outside)
+    )
+
+
+def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
+    """Number the blocks by the first of their nodes' names, not by the order of measuring."""
+    members = [tuple(nodes[i] for i in block) for block in blocks if block.size >= 2]
+    members.sort(key=lambda names: min(_natural(name) for name in names))
+    groups = tuple(Group(f"block {i}", names) for i, names in enumerate(members, start=1))
+    return Topology(groups, FROM_DATA)
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Return a key that sorts c9 before c10."""
+    parts = re.split(r"([0-9]+)", name)
+    return [(1, int(p), "") if p.isdecimal() else (0, 0, p) for p in parts]

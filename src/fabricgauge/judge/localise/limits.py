@@ -2,7 +2,7 @@
 
 Unless stated otherwise, a value comes from trials on planted faults. ``benchmarks/ablation.py``
 shows the worth of each value, ``benchmarks/fault_detection.py`` the rates of all together.
-Numbers that follow from a distribution are in ``noise.py`` and ``typical.py``.
+Numbers that follow from a distribution are in ``slowness.py`` and ``typical.py``.
 """
 
 from fabricgauge.model.pairs import Quantity

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.model.pairs import PairMatrix, Quantity
-from fabricgauge.model.passes import PairPass, passes_of
+from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
@@ -20,7 +20,8 @@ def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
     host are one node: the node of that name, else the hosts in order of their first rank.
     """
     index = {name: number for number, name in enumerate(names)}
-    highest = max((_highest(measured) for measured in passes_of(launch)), default=-1)
+    met = (np.flatnonzero(measured.ranks) for measured in passes_of(launch))
+    highest = max((int(ranks.max(initial=-1)) for ranks in met), default=-1)
     stated = launch.header.ranks if launch.header else 0
     ranks = max(stated, len(launch.placements), 1 + highest)
     if ranks <= len(launch.nodes):
@@ -30,11 +31,6 @@ def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
     for entry in launch.placements:
         places[entry.rank] = index.get(node_of_host.get(entry.host, ""), -1)
     return places
-
-
-def _highest(measured: PairPass) -> int:
-    ranks = np.flatnonzero(measured.ranks)
-    return int(ranks[-1]) if ranks.size else -1
 
 
 def _node_of_host(launch: Launch) -> dict[str, str]:
@@ -117,12 +113,8 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
             if whole and all(layer.overlaps(pair_pass.values) for layer in of_case):
                 of_case.append(_Layer(pair_pass.values, pair_pass.spread, is_own=False))
             else:
-                _place(
-                    of_case,
-                    _entries(pair_pass, places, len(names)),
-                    pair_pass.values.dtype,
-                    len(names),
-                )
+                entries = _join_ranks(*pair_pass.entries(), places, len(names))
+                _place(of_case, entries, pair_pass.values.dtype, len(names))
     for launch, curve in tables:
         index = {name: place for place, name in enumerate(names)}
         places = np.array([index[node] for node in _nodes_of_ranks(launch, curve)], dtype=np.int64)
@@ -166,10 +158,6 @@ def _read_tables(curve: SuiteCurve) -> Iterator[NDArray[np.float64]]:
         one_end = np.where(half > 0, table, np.nan)
         if np.isfinite(one_end).any():
             yield np.fmax(one_end, one_end.T)
-
-
-def _entries(pair_pass: PairPass, places: NDArray[np.int64], nodes: int) -> _Entries:
-    return _join_ranks(*pair_pass.entries(), places, nodes)
 
 
 def _join_ranks(

@@ -6,8 +6,7 @@ import numpy as np
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.ends import RECEIVING, SENDING, Endpoint
 from fabricgauge.judge.localise.groups import Grouping
-from fabricgauge.judge.localise.noise import INTERVAL, Excess
-from fabricgauge.judge.localise.slowness import ALL, Slowness, effect
+from fabricgauge.judge.localise.slowness import ALL, INTERVAL, Excess, Slowness
 from fabricgauge.model.pairs import Explanation, PairFinding, PairMatrix, Part, Suspect
 from fabricgauge.model.words.figures import signed
 
@@ -73,7 +72,7 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
     def oversubscription(self, crossing: Excess) -> PairFinding:
         """Return the finding that all crossing pairs are slower than those within groups."""
         names = tuple(group.name for group in self.grouping.groups)
-        sizes = np.array([group_nodes.size for group_nodes in self.grouping.members[:-1]])
+        sizes = self.grouping.sizes[:-1]
         pairs = int(sizes.sum() ** 2 - (sizes**2).sum())
         evidence = (f"traffic between the {len(names)} groups is slower for all of them alike",)
         return self.finding("group", names, crossing, pairs, evidence, 0.0, "oversubscription")
@@ -98,4 +97,4 @@ class Naming(msgspec.Struct, frozen=True, eq=False):
         )  # fmt: skip
 
     def _effect(self, level: float) -> float:
-        return effect(level / self.usual if self.slow.adds_up else level, self.slow.quantity)
+        return self.slow.effect(level / self.usual if self.slow.adds_up else level)

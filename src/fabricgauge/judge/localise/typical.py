@@ -46,18 +46,14 @@ def _series(
         if observed := [*_observed(analysis, sound)]:
             values = analysis.matrix.values[sound & np.isfinite(analysis.matrix.values)]
             typical = point(analysis.matrix.message_bytes, observed)
-            spread = _spread(values) if values.size else 0.0
+            low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
+            # Half of the distance between first and last decile, as a share of the median.
+            spread = float((high - low) / (2 * middle))
             points.append(msgspec.structs.replace(typical, pairs_differ_by=spread))
             pairs = max(pairs, values.size)
     if quantity == "latency":  # a symmetric matrix has each pair twice
         pairs //= 2
     return Series(quantity, "any node", "any other", tuple(points), of_pairs=pairs)
-
-
-def _spread(values: NDArray[np.float64]) -> float:
-    """Return half of the distance between first and last decile, as a share of the median."""
-    low, middle, high = np.quantile(values, (0.1, 0.5, 0.9))
-    return float((high - low) / (2 * middle))
 
 
 def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:
@@ -85,9 +81,7 @@ def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.b
 
 def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
     """Mark the pairs inside a group, (N, N)."""
-    number = {
-        node: place for place, group in enumerate(analysis.groups) for node in group.nodes
-    }  # fmt: skip
+    number = {node: place for place, group in enumerate(analysis.groups) for node in group.nodes}
     group = np.array([number.get(node, -1) for node in analysis.matrix.nodes])
     same: NDArray[np.bool_] = group[:, None] == group[None, :]
     same[group < 0] = False
