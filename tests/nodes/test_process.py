@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.nodes import process
-from fabricgauge.nodes.process import MARKER, children
+from fabricgauge.nodes.process import MARKER
 
 Start = Callable[..., int]
 
@@ -91,7 +91,7 @@ def test_group_ends_a_child_that_another_thread_waits_for() -> None:
 
 
 def test_group_kills_a_child_that_ignores_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(children, "TERM_GRACE_S", 0.2)
+    monkeypatch.setattr(process, "TERM_GRACE_S", 0.2)
     group = process.ChildGroup()
     argv = ["sh", "-c", "trap '' TERM; sleep 60 & while :; do wait; done"]
     waiting = threading.Thread(

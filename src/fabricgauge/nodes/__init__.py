@@ -6,6 +6,6 @@ as values (``model/fabric.py``, ``model/inventory.py``).
 ``launch/`` has launchers (ssh, Slurm, local), the command line of each MPI and the environment of
 a launch. ``discover/`` feeds shell probes to nodes and parses what they print. ``connectivity.py``
 lets each node connect to each other. ``engines/`` finds MPIs, builds the engine against them and
-keeps it. ``process/`` is the only door to other programs: argv lists, time limits, and it ends
+keeps it. ``process.py`` is the only door to other programs: argv lists, time limits, and it ends
 what it started.
 """

@@ -24,7 +24,7 @@ from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import Case, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes import process
-from fabricgauge.nodes.process.run import Completed
+from fabricgauge.nodes.process import Completed
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     About,

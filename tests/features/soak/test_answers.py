@@ -31,7 +31,7 @@ from fabricgauge.features.soak.answers import (
 )
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.verdict import Outcome
-from fabricgauge.nodes.process.run import Completed
+from fabricgauge.nodes.process import Completed
 
 NAMES = {"10.77.0.12": "c2"}
 ROUND = """\

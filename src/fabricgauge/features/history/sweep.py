@@ -25,7 +25,7 @@ from fabricgauge.model.words.sentences import command, counted
 from fabricgauge.nodes import process
 from fabricgauge.nodes.launch.launchers import launcher_of
 from fabricgauge.nodes.launch.launchers.nodes import expand
-from fabricgauge.nodes.process.children import ChildGroup
+from fabricgauge.nodes.process import ChildGroup
 
 #: Seconds between two looks at the queue: a poll each second would load the controller.
 LOOK_S = 10.0

@@ -23,8 +23,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.host_access import Host
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import duration
-from fabricgauge.nodes.process.children import ChildGroup
-from fabricgauge.nodes.process.run import run
+from fabricgauge.nodes.process import ChildGroup, run
 
 #: The way to a node: its launcher starts a program there.
 ACCESS = "access"
