@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.check.commands import PROGRAM, Checked
 
-from fabricgauge.nodes.engines.sources import OFI_HEADER, source_folder
+from fabricgauge.nodes.engines.build import OFI_HEADER, source_folder
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 has_ofi = pytest.mark.skipif(not OFI_HEADER.exists(), reason="libfabric-dev is not installed")

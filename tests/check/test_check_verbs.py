@@ -10,7 +10,7 @@ from tests.check.commands import Checked, fabricgauge
 from tests.rdma_guests import counted
 
 from fabricgauge.lab.state import LabState
-from fabricgauge.nodes.engines.sources import VERBS_HEADER, source_folder
+from fabricgauge.nodes.engines.build import VERBS_HEADER, source_folder
 
 pytestmark = [
     pytest.mark.lab,

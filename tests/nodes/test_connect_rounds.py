@@ -14,7 +14,7 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import Connectivity
 from fabricgauge.nodes import connectivity as rounds
 from fabricgauge.nodes.connectivity import MOST_TOGETHER, PORTS, _groups, connect, program_words
-from fabricgauge.nodes.engines.connect_program import connect_program
+from fabricgauge.nodes.engines.ready_made import connect_program
 
 
 def network(count: int) -> Network:

@@ -48,7 +48,7 @@ def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
 @engine.command(name="list")
 def list_() -> None:
     """Show the MPIs on this machine and the engines built for them."""
-    from fabricgauge.nodes.engines.cache import cached_engines
+    from fabricgauge.nodes.engines.build import cached_engines
     from fabricgauge.nodes.engines.find import find_mpis
 
     _show(find_mpis(), tuple(cached_engines()))

@@ -23,8 +23,7 @@ from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import Connectivity, FailedConnection, How
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines.connect_program import connect_program
-from fabricgauge.nodes.engines.ready_made import sha256_of
+from fabricgauge.nodes.engines.ready_made import connect_program, sha256_of
 from fabricgauge.nodes.launch.carrying import Parcel, on_nodes
 
 FORMAT, MAJOR_VERSION = "fabricgauge-connect", "1"

@@ -13,7 +13,7 @@ from tests.features.application.test_profile import SOURCES
 from tests.live import hide
 from tests.nodes.engines.launched import engine_for
 
-from fabricgauge.nodes.engines.cache import cache_folder
+from fabricgauge.nodes.engines.build import cache_folder
 
 pytestmark = [pytest.mark.lab]
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from fabricgauge.nodes.engines.sources import source_folder
+from fabricgauge.nodes.engines.build import source_folder
 
 
 def stand_ins(folder: Path) -> dict[str, str]:

@@ -12,8 +12,7 @@ from tests.rdma_guests import counted
 from fabricgauge.features.path.recording import WARM_UP_CALLS, stored_paths
 from fabricgauge.features.path.values import CallPath
 from fabricgauge.lab.state import LabState
-from fabricgauge.nodes.engines.cache import cache_folder
-from fabricgauge.nodes.engines.sources import VERBS_HEADER
+from fabricgauge.nodes.engines.build import VERBS_HEADER, cache_folder
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 

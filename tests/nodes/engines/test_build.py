@@ -14,8 +14,7 @@ from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Record
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines.build import build
-from fabricgauge.nodes.engines.cache import cache_folder, cached_engines
+from fabricgauge.nodes.engines.build import build, cache_folder, cached_engines
 from fabricgauge.nodes.engines.find import describe_mpi
 
 pytestmark = pytest.mark.engine

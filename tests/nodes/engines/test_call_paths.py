@@ -9,7 +9,7 @@ import pytest
 from tests.nodes.engines.path_samples import preloaded, programs, started, usual, warm
 
 from fabricgauge.features.path.programs import PathPrograms
-from fabricgauge.nodes.engines.sources import OFI_HEADER
+from fabricgauge.nodes.engines.build import OFI_HEADER
 
 pytestmark = pytest.mark.engine
 

@@ -16,7 +16,7 @@ from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
 from fabricgauge.model.pattern import CollectivePattern, Epoch, PairPattern, Pattern
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines.sources import source_folder
+from fabricgauge.nodes.engines.build import source_folder
 from fabricgauge.nodes.launch.launch import case_lines
 from fabricgauge.nodes.launch.mpi_impls import command
 

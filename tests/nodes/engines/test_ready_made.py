@@ -10,16 +10,14 @@ from tests.nodes.engines.elf_samples import elf
 from fabricgauge.model.engine import Engine, Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines import ready_made
-from fabricgauge.nodes.engines.cache import store_engine
-from fabricgauge.nodes.engines.elf import MACHINES
-from fabricgauge.nodes.engines.library import find_library
+from fabricgauge.nodes.engines.build import FLAGS, digest, source_folder, store_engine
+from fabricgauge.nodes.engines.library import MACHINES, find_library
 from fabricgauge.nodes.engines.ready_made import (
     ReadyMade,
     encode_manifest,
     ready_engine,
     ready_libraries,
 )
-from fabricgauge.nodes.engines.sources import FLAGS, digest, source_folder
 
 HERE = {name: number for number, name in MACHINES.items()}[platform.machine()]
 OTHER = 183 if HERE == 62 else 62

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.features.configure import journal
-from fabricgauge.nodes.engines.cache import cache_folder
+from fabricgauge.nodes.engines.build import cache_folder
 from fabricgauge.store import settings
 
 

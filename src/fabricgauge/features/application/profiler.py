@@ -8,12 +8,18 @@ from pathlib import Path
 
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.nodes.engines.build import DEFINITIONS, link_line
-from fabricgauge.nodes.engines.cache import cached_files
+from fabricgauge.nodes.engines.build import (
+    DEFINITIONS,
+    FLAGS,
+    cached_files,
+    identity_of,
+    link_line,
+    run_all,
+    source_folder,
+)
 from fabricgauge.nodes.engines.find import embedded_mpi
 from fabricgauge.nodes.engines.library import STANDARD_ABI, find_library
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
-from fabricgauge.nodes.engines.sources import FLAGS, identity_of, run_all, source_folder
 
 LIBRARY = "libfabricgauge-profile.so"
 

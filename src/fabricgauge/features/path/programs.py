@@ -13,18 +13,20 @@ from fabricgauge.check.target import Target
 from fabricgauge.features.path.values import CALLS
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
-from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
-from fabricgauge.nodes.engines.cache import cached_files
-from fabricgauge.nodes.engines.library import find_library, library_path
-from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
-from fabricgauge.nodes.engines.sources import (
+from fabricgauge.nodes.engines.build import (
+    DEFINITIONS,
     FLAGS,
     LIBRARIES,
+    cached_files,
+    compile_core,
     digest,
+    first_line,
     identity_of,
     run_all,
     source_folder,
 )
+from fabricgauge.nodes.engines.library import find_library, library_path
+from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.nodes.launch.carrying import required_on_nodes
 
 TRACER = "fabricgauge-path"

@@ -11,11 +11,11 @@ from pathlib import Path
 from fabricgauge.model.engine import SIMULATED_LIBRARY, Engine, Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines.cache import PROGRAM, cached_or_built
-from fabricgauge.nodes.engines.find import ASK_TIMEOUT_S
-from fabricgauge.nodes.engines.sources import (
+from fabricgauge.nodes.engines.build import (
     FLAGS,
     LIBRARIES,
+    PROGRAM,
+    cached_or_built,
     compilations,
     digest,
     identity_of,
@@ -24,6 +24,7 @@ from fabricgauge.nodes.engines.sources import (
     source_folder,
     translation_units,
 )
+from fabricgauge.nodes.engines.find import ASK_TIMEOUT_S
 
 WRAPPER = "smpicxx"
 PACKAGE = "libsimgrid-dev"

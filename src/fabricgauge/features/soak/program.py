@@ -7,12 +7,14 @@ import msgspec
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.nodes.engines.build import DEFINITIONS, compile_core, first_line
-from fabricgauge.nodes.engines.cache import cached_files
-from fabricgauge.nodes.engines.sources import (
+from fabricgauge.nodes.engines.build import (
+    DEFINITIONS,
     FLAGS,
     LIBRARIES,
+    cached_files,
+    compile_core,
     digest,
+    first_line,
     identity_of,
     run_all,
     source_folder,

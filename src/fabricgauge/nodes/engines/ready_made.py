@@ -1,12 +1,13 @@
-"""Find the programs that came with this installation, built for every Linux since 2014.
+"""Find the programs that came with this installation, or build that of the connectivity round.
 
-A wheel of a release has them; a source checkout has none and compiles. ``scripts/build-programs``
-builds them.
+A wheel of a release has programs that run on every Linux since 2014, which
+``scripts/build-programs`` builds; a source checkout has none and compiles.
 """
 
 import hashlib
 import os
 import platform
+import shutil
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -14,11 +15,19 @@ from typing import Literal
 
 import msgspec
 
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.nodes.engines.cache import cached_engines
-from fabricgauge.nodes.engines.library import MpiLibrary, find_library, library_path
-from fabricgauge.nodes.engines.sources import digest, source_folder
+from fabricgauge.nodes.engines.build import (
+    FLAGS,
+    cached_engines,
+    cached_files,
+    digest,
+    identity_of,
+    run_all,
+    source_folder,
+)
+from fabricgauge.nodes.engines.library import find_library, library_path
 
 #: The programs in an installed package.
 INSTALLED = Path(__file__).resolve().parents[2] / "_programs"
@@ -114,12 +123,20 @@ def ready_engine(mpi: Mpi, folder: Path = INSTALLED) -> Engine | None:
     """
     if not ready_programs(folder):
         return None
-    if built := _built_before(mpi):
-        return built
+    sources = digest(source_folder())
+    for engine in cached_engines():
+        same_mpi = (engine.mpi.mpicxx, engine.mpi.version) == (mpi.mpicxx, mpi.version)
+        if same_mpi and engine.sources == sources:
+            return engine
     library = find_library(mpi)
     program = find_program("engine", library.soname, folder)
     if program is None:
-        raise CannotRun(_describe_missing(library, folder))
+        sonames = ", ".join(ready_libraries(folder)) or "no MPI"
+        raise CannotRun(
+            f"{library.path} has the ABI {library.soname}, and the ready-made engines for"
+            f" {platform.machine()} have {sonames}; build one with fabricgauge engine build"
+            " --mpicxx PATH, which needs a C++ compiler"
+        )
     return Engine(
         checked_path(program, folder), mpi, f"ready-made-{program.sha256[:16]}", program.flags,
         program.compiler, sha256=program.sha256, target=program.target, ready_made=True,
@@ -127,19 +144,40 @@ def ready_engine(mpi: Mpi, folder: Path = INSTALLED) -> Engine | None:
     )  # fmt: skip
 
 
-def _built_before(mpi: Mpi) -> Engine | None:
-    sources = digest(source_folder())
-    for engine in cached_engines():
-        same_mpi = (engine.mpi.mpicxx, engine.mpi.version) == (mpi.mpicxx, mpi.version)
-        if same_mpi and engine.sources == sources:
-            return engine
-    return None
+#: The program of the connectivity round.
+CONNECT_PROGRAM = "fabricgauge-connect"
+COMPILERS = ("c++", "g++", "clang++")
 
 
-def _describe_missing(library: MpiLibrary, folder: Path) -> str:
-    sonames = ", ".join(ready_libraries(folder)) or "no MPI"
-    return (
-        f"{library.path} has the ABI {library.soname}, and the ready-made engines for"
-        f" {platform.machine()} have {sonames}; build one with fabricgauge engine build --mpicxx"
-        " PATH, which needs a C++ compiler"
-    )
+def connect_program() -> Path | Skipped:
+    """Return the path of the program: the ready-made one, else one of the same sources.
+
+    It needs no MPI, and no library on the nodes: it is linked statically if possible. Skipped if
+    it could not be built.
+    """
+    try:
+        if program := find_program("connect"):
+            return checked_path(program)
+        folder = source_folder()
+        units = [*sorted((folder / "connect").glob("*.cpp"))]
+        units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
+        headers = sorted((folder / "connect").glob("*.hpp"))
+        content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers)))
+        identity = f"connect-{identity_of([content.hexdigest()])}"
+
+        def compile_units(built_in: Path) -> None:
+            compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+            if compiler is None:
+                names = ", ".join(COMPILERS)
+                raise CannotRun(f"no C++ compiler ({names}) is installed; install one")
+            words = [*FLAGS, f"-I{folder / 'include'}", *map(str, units)]
+            command = [compiler, *words, "-o", str(built_in / CONNECT_PROGRAM)]
+            try:
+                run_all([[*command, "-static"]])
+            except CannotRun:
+                run_all([command])
+
+        (built,) = cached_files(identity, [CONNECT_PROGRAM], compile_units)
+    except CannotRun as error:
+        return Skipped(f"the connecting program could not be built: {error}")
+    return built
