@@ -25,7 +25,7 @@ from fabricgauge.cli import main as program
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.plan import Case
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines import sources
+from fabricgauge.nodes.engines import build
 
 CASE_S, WINDOW, MIB = 0.3, 16, 1 << 20
 CASES = (
@@ -77,7 +77,7 @@ def check_with(folder: Path) -> None:
 
 def _copy_without(folder: Path) -> Path:
     copied = folder / "engine"
-    shutil.copytree(sources.CHECKOUT, copied)
+    shutil.copytree(build.CHECKOUT, copied)
     header = copied / "src" / "mpi_running.hpp"
     text = header.read_text()
     assert text.count(COMPARES) == 1
@@ -112,7 +112,7 @@ def _launch_table(engines: tuple[Engine, Engine], place: Place, launches: int) -
 
 
 def _check_table(without: Path, checks: int) -> str:
-    timed = partial(_time_check, sources.CHECKOUT), partial(_time_check, without)
+    timed = partial(_time_check, build.CHECKOUT), partial(_time_check, without)
     pairs = list(in_turn(*timed, checks))
     return table(("", "with", "without", "ratio"), [("check --lab", *_cells(pairs, 1.0, "s"))])
 

@@ -50,8 +50,8 @@ def test_the_wheel_has_all_that_the_program_reads(wheel: Path, tmp_path: Path) -
             assert (tmp_path / "fabricgauge" / file.relative_to(source)).is_file(), file
     code = (
         "import sys, fabricgauge, fabricgauge.cli.main as m;"
-        "from fabricgauge.nodes.engines import sources;"
-        "print(fabricgauge.__file__, sources.INSTALLED.is_dir());"
+        "from fabricgauge.nodes.engines import build;"
+        "print(fabricgauge.__file__, build.INSTALLED.is_dir());"
         "sys.argv = ['fabricgauge', '--help']; m.main()"
     )
     said = run(sys.executable, "-P", "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path))
