@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 @contextlib.contextmanager
 def sources_in(folder: Path) -> Iterator[None]:
     """Take the engine's sources from another folder meanwhile."""
-    with patch.object(sources, "INSTALLED", folder), patch.object(sources, "CHECKOUT", folder):
+    with patch.object(build, "INSTALLED", folder), patch.object(build, "CHECKOUT", folder):
         yield
 
 
