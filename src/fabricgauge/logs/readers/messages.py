@@ -1,11 +1,12 @@
 """Recognise messages of MPIs, their libraries and the suites beside a table.
 
-One row each, with its source. The place of a line decides which table it counts for: see
+One row each. The place of a line decides which table it counts for: see
 ``Messages``.
 """
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,13 +20,12 @@ MOST_MESSAGES, LONGEST_TEXT = 64, 240
 _MANY_TABLES = ("imb", "hpcc", "gpcnet")
 
 
-class _Row(msgspec.Struct, frozen=True):
-    """``sign`` stands in each line that ``form`` matches; ``source`` is where it was read."""
+class MessageRow(NamedTuple):
+    """``sign`` stands in each line that ``form`` matches; if the form is empty, it is enough."""
 
     kind: MessageKind
     sign: str
-    form: str
-    source: str
+    form: str = ""
 
 
 #: Transports of a node's own memory, and TCP, in UCX's and Open MPI's names.
@@ -33,277 +33,154 @@ _MEMORY_OR_TCP = r"(?:tcp|self|sm|shm|mm|sysv|posix|cma|xpmem|knem|vader|cuda\w*
 #: A list of them with TCP, and nothing else, behind a variable or an option. No comment.
 _ONLY_TCP = rf"['\"]?(?=[\w,]*\btcp\b)(?:{_MEMORY_OR_TCP}(?:,|(?![\w,])))+(?![\w,:^])"
 _NO_COMMENT = r"^(?!\s*#)"
+_CONNECTION = r"(?:ep_)?cfg(?:\[|#)\d+\]?:? "
 
 #: ``tcp``: TCP carried the messages. ``fallback``: a fast transport could not be used, so another
 #: one may have been. ``asked``: a command or variable leaves TCP alone to choose from. ``local``:
 #: ranks of one node were connected; ``remote``: ranks of two. ``broken``: the run broke. ``clock``:
-#: the host's clock is doubtful. The first row that fits a line counts.
-ROWS: tuple[_Row, ...] = (
-    _Row(
-        "local",
-        "intra-node cfg#",
-        r"\bintra-node cfg#\d",
-        "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
-    ),
-    _Row(
+#: the host's clock is doubtful. The first row that fits a line counts. Above each row is where it
+#: was read.
+ROWS: tuple[MessageRow, ...] = (
+    # UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO
+    MessageRow("local", "intra-node cfg#", r"\bintra-node cfg#\d"),
+    # UCX 1.11-1.19, ucp_worker.c: another rank of the node
+    MessageRow(
         "local",
         "tag(",
-        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\((?!self/)"
+        _CONNECTION + r".*?tag\((?!self/)"
         r"(?:(?:sysv|posix|cma|xpmem|knem|cuda_ipc|cuda_copy|gdr_copy)/[^) ]+ ?)+\)",
-        "UCX 1.11-1.19, ucp_worker.c: another rank of the node",
     ),
-    _Row(
-        "remote",
-        "tag(",
-        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\([^)]*\b(?:rc|dc|ud)_\w+/",
-        "UCX 1.11-1.19, ucp_worker.c",
-    ),
-    _Row(
+    MessageRow("remote", "tag(", _CONNECTION + r".*?tag\([^)]*\b(?:rc|dc|ud)_\w+/"),
+    # UCX 1.10-1.19, ucp_context.c
+    MessageRow(
         "tcp",
         "not available, please use one or more of",
         r"network devices? .* not available, please use one or more of: "
         r"(?!.*\((?:ib|gga|srd)\)).*\(tcp\)",
-        "UCX 1.10-1.19, ucp_context.c",
     ),
-    _Row(
+    # UCX 1.11-1.19, ucp_worker.c
+    MessageRow(
         "tcp",
         "tag(",
-        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? .*?tag\("
+        _CONNECTION + r".*?tag\("
         r"(?![^)]*\b(?:self/|(?:rc|dc|ud)_|sysv|posix|cma/|xpmem))[^)]*\btcp/",
-        "UCX 1.11-1.19, ucp_worker.c",
     ),
-    _Row(
-        "tcp",
-        " am(",
-        r"(?:ep_)?cfg(?:\[|#)\d+\]?:? am\(tcp/[^) ]*\)",
-        "UCX 1.11-1.20, ucp_worker.c, of ucx_perftest's active messages",
-    ),
-    _Row(
-        "remote",
-        "inter-node cfg#",
-        r"\binter-node cfg#\d",
-        "UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO",
-    ),
-    _Row(
-        "local",
-        "btl for send to",
-        r"mca: bml: Using (?:vader|sm|smcuda) btl for send to",
-        "Open MPI 1.8-5.0, bml_r2.c",
-    ),
-    _Row(
+    # UCX 1.11-1.20, ucp_worker.c, of ucx_perftest's active messages
+    MessageRow("tcp", " am(", _CONNECTION + r"am\(tcp/[^) ]*\)"),
+    # UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO
+    MessageRow("remote", "inter-node cfg#", r"\binter-node cfg#\d"),
+    # Open MPI 1.8-5.0, bml_r2.c
+    MessageRow("local", "btl for send to", r"mca: bml: Using (?:vader|sm|smcuda) btl for send to"),
+    MessageRow(
         "remote",
         "btl for send to",
         r"mca: bml: Using (?:openib|ofi|uct|usnic|portals4|ugni) btl for send to",
-        "Open MPI 1.8-5.0, bml_r2.c",
     ),
-    _Row(
-        "tcp",
-        "btl for send to",
-        r"mca: bml: Using tcp btl for send to",
-        "Open MPI 1.8-5.0, bml_r2.c",
+    MessageRow("tcp", "mca: bml: Using tcp btl for send to"),
+    # Open MPI 1.8-5.0, btl_tcp_endpoint.c
+    MessageRow("tcp", "btl: tcp: attempting to connect"),
+    # Intel MPI 2019-2021 with I_MPI_DEBUG; MPICH 4 with MPIR_CVAR_DEBUG_SUMMARY
+    MessageRow("tcp", "libfabric provider:", r"libfabric provider: (?:tcp|sockets|net)\b"),
+    # Intel MPI 4.0-2018 with I_MPI_DEBUG
+    MessageRow(
+        "tcp", "tcp data transfer mode", r"MPI startup\(\): (?:shm and )?tcp data transfer modes?"
     ),
-    _Row(
-        "tcp",
-        "btl: tcp: attempting to connect",
-        r"btl: tcp: attempting to connect",
-        "Open MPI 1.8-5.0, btl_tcp_endpoint.c",
-    ),
-    _Row(
-        "tcp",
-        "libfabric provider:",
-        r"libfabric provider: (?:tcp|sockets|net)\b",
-        "Intel MPI 2019-2021 with I_MPI_DEBUG; MPICH 4 with MPIR_CVAR_DEBUG_SUMMARY",
-    ),
-    _Row(
-        "tcp",
-        "tcp data transfer mode",
-        r"MPI startup\(\): (?:shm and )?tcp data transfer modes?",
-        "Intel MPI 4.0-2018 with I_MPI_DEBUG",
-    ),
-    _Row(
-        "fallback",
-        "No OpenFabrics connection schemes",
-        r"No OpenFabrics connection schemes reported",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib-cpc-base.txt",
-    ),
-    _Row(
-        "fallback",
-        "initializing an OpenFabrics device",
-        r"There was an error initializing an OpenFabrics device",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
-        "fallback",
-        "no active ports",
-        r"there are no active ports\b",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
-        "fallback",
-        "openib BTL will be ignored",
-        r"The openib BTL will be ignored for this",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
-        "fallback",
-        "infiniband ports on a device",
-        r"By default, for Open MPI 4.0 and later, infiniband ports on a device",
-        "Open MPI 4.0-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
-        "fallback",
-        "unable to find any relevant network interfaces",
-        r"was unable to find any relevant network interfaces",
-        "Open MPI 1.3-4.1, help-mpi-btl-base.txt",
-    ),
-    _Row(
-        "fallback",
-        "Another transport will be used instead",
-        r"Another transport will be used instead",
-        "Open MPI 1.3-5.0, help-mpi-btl-base.txt",
-    ),
-    _Row(
-        "fallback",
-        "allocate some locked memory",
-        r"(?:BTL failed to initialize while trying to )?allocate some locked memory",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
+    # Open MPI 1.3-4.1, help-mpi-btl-openib-cpc-base.txt
+    MessageRow("fallback", "No OpenFabrics connection schemes reported"),
+    # Open MPI 1.3-4.1, help-mpi-btl-openib.txt
+    MessageRow("fallback", "There was an error initializing an OpenFabrics device"),
+    MessageRow("fallback", "no active ports", r"there are no active ports\b"),
+    MessageRow("fallback", "The openib BTL will be ignored for this"),
+    MessageRow("fallback", "allocate some locked memory"),
+    # Open MPI 4.0-4.1, help-mpi-btl-openib.txt
+    MessageRow("fallback", "By default, for Open MPI 4.0 and later, infiniband ports on a device"),
+    # Open MPI 1.3-4.1, help-mpi-btl-base.txt
+    MessageRow("fallback", "was unable to find any relevant network interfaces"),
+    # Open MPI 1.3-5.0, help-mpi-btl-base.txt
+    MessageRow("fallback", "Another transport will be used instead"),
+    # Intel MPI 4.0-2018
+    MessageRow(
         "fallback",
         "fabric is not available",
         r"MPI startup\(\): (?:dapl|ofa|tmi|ofi) fabric is not available",
-        "Intel MPI 4.0-2018",
     ),
-    _Row(
-        "fallback",
-        "no usable transports/devices",
-        r"UCX +ERROR .*no usable transports/devices",
-        "UCX 1.6-1.19, ucp_context.c",
+    # UCX 1.6-1.19, ucp_context.c
+    MessageRow(
+        "fallback", "no usable transports/devices", r"UCX +ERROR .*no usable transports/devices"
     ),
-    _Row(
-        "fallback",
-        "no hfi units are available",
-        r"PSM2 no hfi units are available",
-        "PSM2 11.2, psm_ep.c",
-    ),
-    _Row(
-        "asked",
-        "UCX_TLS",
-        rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}",
-        "UCX 1.6-1.20, docs/source/faq.md; UCX prints it with UCX_LOG_LEVEL=info",
-    ),
-    _Row(
+    # PSM2 11.2, psm_ep.c
+    MessageRow("fallback", "PSM2 no hfi units are available"),
+    # UCX 1.6-1.20, docs/source/faq.md; UCX prints it with UCX_LOG_LEVEL=info
+    MessageRow("asked", "UCX_TLS", rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}"),
+    # UCX 1.6-1.20, docs/source/faq.md: a device of RDMA has a port (mlx5_0:1)
+    MessageRow(
         "asked",
         "UCX_NET_DEVICES",
         rf"{_NO_COMMENT}.*\bUCX_NET_DEVICES[ =]['\"]?"
         r"(?:(?:ib|en|eth|em|bond|hsn|opa)[\w.]*(?:,|(?![\w.,:])))+(?![\w.,:])",
-        "UCX 1.6-1.20, docs/source/faq.md: a device of RDMA has a port (mlx5_0:1)",
     ),
-    _Row(
+    # Open MPI 1.8-5.0, mpirun(1): --mca pml ob1 --mca btl tcp,self
+    MessageRow(
         "asked",
         "ob1",
         rf"{_NO_COMMENT}(?=.*(?<![a-z])pml[ =]+ob1\b).*(?<![a-z])btl[ =]+{_ONLY_TCP}",
-        "Open MPI 1.8-5.0, mpirun(1): --mca pml ob1 --mca btl tcp,self",
     ),
-    _Row(
-        "asked",
-        "I_MPI_FABRICS",
-        rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b",
-        "Intel MPI 4.0-2018, Developer Reference",
-    ),
-    _Row(
+    # Intel MPI 4.0-2018, Developer Reference
+    MessageRow("asked", "I_MPI_FABRICS", rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b"),
+    # libfabric 1.6-2.1, fi_provider(7); Intel MPI 2019-2021; MPICH 4
+    MessageRow(
         "asked",
         "_PROVIDER",
         rf"{_NO_COMMENT}.*\b(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[ =]"
         r"['\"]?(?:tcp|sockets)\b",
-        "libfabric 1.6-2.1, fi_provider(7); Intel MPI 2019-2021; MPICH 4",
     ),
-    _Row(
-        "broken",
-        "retry count exceeded",
-        r"(?:Transport|Receive-no-ready) retry count exceeded on",
-        "UCX 1.6-1.19, ib_mlx5_log.c",
+    # UCX 1.6-1.19, ib_mlx5_log.c
+    MessageRow(
+        "broken", "retry count exceeded", r"(?:Transport|Receive-no-ready) retry count exceeded on"
     ),
-    _Row(
-        "broken",
-        " error on mlx",
-        r"(?:Local|Remote) [\w ]{1,40} error on mlx\w+:\d+/(?:IB|RoCE)",
-        "UCX 1.6-1.19, ib_mlx5_log.c",
+    MessageRow(
+        "broken", " error on mlx", r"(?:Local|Remote) [\w ]{1,40} error on mlx\w+:\d+/(?:IB|RoCE)"
     ),
-    _Row(
-        "broken",
-        "InfiniBand retry count between",
-        r"The InfiniBand retry count between two MPI processes",
-        "Open MPI 1.3-4.1, help-mpi-btl-openib.txt",
-    ),
-    _Row(
-        "broken",
-        " CQ with status",
-        r"error polling [HL]P CQ with status",
-        "Open MPI 1.3-4.1, btl_openib_component.c",
-    ),
-    _Row(
-        "broken",
-        "Completion with error at",
-        r"Completion with error at (?:client|server)",
-        "perftest 4-25, perftest_resources.h",
-    ),
-    _Row(
+    # Open MPI 1.3-4.1, help-mpi-btl-openib.txt
+    MessageRow("broken", "The InfiniBand retry count between two MPI processes"),
+    # Open MPI 1.3-4.1, btl_openib_component.c
+    MessageRow("broken", " CQ with status", r"error polling [HL]P CQ with status"),
+    # perftest 4-25, perftest_resources.h
+    MessageRow("broken", "Completion with error at", r"Completion with error at (?:client|server)"),
+    # UCX 1.6-1.19, ucp_worker.c
+    MessageRow(
         "broken",
         "UCX  ERROR",
         r"UCX  ERROR .*(?:Endpoint timeout|Connection reset by remote peer"
         r"|Destination is unreachable)",
-        "UCX 1.6-1.19, ucp_worker.c",
     ),
-    _Row(
+    # NCCL 2.4-2.28, transport/net_ib.cc
+    MessageRow(
         "broken",
         "Got completion",
         r"NCCL WARN NET/IB\w* ?: ?.{0,60}Got completion (?:from peer .{1,100} )?"
         r"with (?:error|status)",
-        "NCCL 2.4-2.28, transport/net_ib.cc",
     ),
-    _Row(
-        "broken",
-        "async fatal event",
-        r"NCCL WARN NET/IB ?: \S{1,64} async fatal event",
-        "NCCL 2.23-2.28, transport/net_ib.cc",
+    # NCCL 2.23-2.28, transport/net_ib.cc
+    MessageRow("broken", "async fatal event", r"NCCL WARN NET/IB ?: \S{1,64} async fatal event"),
+    # UCX 1.6-1.20, ucs/debug/debug.c
+    MessageRow("broken", "Caught signal", r"\bCaught signal \d+ \("),
+    # Linux 4.18-6.12, mellanox/mlx5/core/en_main.c; mlx4/en_port.c
+    MessageRow("broken", "Link down", r"\bmlx[45]_core \S+ \S+: Link down$"),
+    # Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c
+    MessageRow("broken", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
+    # Open MPI 1.3-5.0, help-prun.txt
+    MessageRow(
+        "broken", "noticed that process rank", r"noticed that process rank \d+ .*exited on signal"
     ),
-    _Row(
-        "broken",
-        "Caught signal",
-        r"\bCaught signal \d+ \(",
-        "UCX 1.6-1.20, ucs/debug/debug.c",
-    ),
-    _Row(
-        "broken",
-        "Link down",
-        r"\bmlx[45]_core \S+ \S+: Link down$",
-        "Linux 4.18-6.12, mellanox/mlx5/core/en_main.c; mlx4/en_port.c",
-    ),
-    _Row(
-        "broken",
-        "BAD TERMINATION OF ONE",
-        r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
-        "Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c",
-    ),
-    _Row(
-        "broken",
-        "noticed that process rank",
-        r"noticed that process rank \d+ .*exited on signal",
-        "Open MPI 1.3-5.0, help-prun.txt",
-    ),
-    _Row(
+    # Slurm 17-24, slurmd/slurmstepd/req.c
+    MessageRow(
         "broken",
         "slurmstepd: error: ***",
         r"slurmstepd: error: \*\*\* (?:STEP|JOB) \S+ .*CANCELLED",
-        "Slurm 17-24, slurmd/slurmstepd/req.c",
     ),
-    _Row(
-        "clock",
-        "Conflicting CPU frequency",
-        r"Conflicting CPU frequency values detected",
-        "perftest 4-25, get_clock.c",
-    ),
+    # perftest 4-25, get_clock.c
+    MessageRow("clock", "Conflicting CPU frequency values detected"),
 )
 
 _FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
@@ -347,29 +224,28 @@ class Messages:
         """
         if not curves:
             return
-        first = min(message.first_line for message in curves)
+        first = min(curve.first_line for curve in curves)
+        last = max(curve.last_line for curve in curves)
         self._add_behind(first)
         self._last = curves
-        if not (self._waiting or self._of_start):
+        taken = [
+            message
+            for message in self._waiting
+            if over or message.kind == "broken" or message.line <= last
+        ]
+        if not (taken or self._of_start):
             return
-        last = max(message.last_line for message in curves)
-        before = [message for message in self._waiting if over or message.line <= last]
-        of_tables = [message for message in before if message.kind != "broken"]
-        broken = [
-            message
-            for message in self._waiting
-            if message.kind == "broken" and message.line >= first
-        ]
-        self._waiting = [
-            message
-            for message in self._waiting
-            if message not in before and message.kind != "broken"
-        ]
-        many = curves[0].suite in _MANY_TABLES
-        start = self._of_start if many else []
-        self._of_start = [*start, *of_tables] if many else []
-        messages = (*start, *of_tables, *broken)
-        _add_messages(curves, messages)
+        self._waiting = [message for message in self._waiting if message not in taken]
+        of_start = [message for message in taken if message.kind != "broken"]
+        if curves[0].suite in _MANY_TABLES:
+            self._of_start += of_start
+            of_start = self._of_start
+        else:
+            self._of_start = []
+        broken = [message for message in taken if message.kind == "broken"]
+        _add_messages(
+            curves, (*of_start, *(message for message in broken if message.line >= first))
+        )
 
     def end(self) -> None:
         """Give the errors behind the last table to that table."""
