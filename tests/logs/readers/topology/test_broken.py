@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.logs.readers.topology.files import ALL, read, text_of
 
-from fabricgauge.logs.readers.topology.groups import LONGEST_NAME, MOST_LINES
+from fabricgauge.logs.readers.topology import LONGEST_NAME, MOST_LINES
 from fabricgauge.model.errors import UsageError
 
 IB = text_of("ibnetdiscover--fat-tree")
