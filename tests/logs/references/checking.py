@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.logs.references.curves import unit
-from fabricgauge.logs.references.files import (
+from fabricgauge.logs.references.interface import (
     ReferenceCell,
     ReferenceColumn,
     ReferenceEntry,
     ReferenceFile,
+    unit,
 )
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.logs.references.checking import wrongs
 
-from fabricgauge.logs.references.files import ReferenceFile, content, read, stems
+from fabricgauge.logs.references.interface import ReferenceFile, content, read, stems
 from fabricgauge.model.errors import FabricgaugeError
 
 DOCUMENT = '[document]\ntitle = "T"\nauthors = "A"\n'

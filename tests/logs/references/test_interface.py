@@ -7,7 +7,7 @@ import pytest
 
 from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.ceiling.technologies import ceiling
-from fabricgauge.logs.references import files
+from fabricgauge.logs.references import interface
 from fabricgauge.logs.references.interface import names, reference
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
@@ -44,9 +44,9 @@ def test_reference_fails_when_other_documents_are_read_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read: list[str] = []
-    content = files.content
+    content = interface.content
 
-    def told(stem: str) -> files.ReferenceFile:
+    def told(stem: str) -> interface.ReferenceFile:
         read.append(stem)
         return content(stem)
 
@@ -57,7 +57,7 @@ def test_reference_fails_when_other_documents_are_read_for_it(
 
 def test_import_fails_when_it_reads_a_file_already() -> None:
     program = (
-        "import fabricgauge.logs.references.interface, fabricgauge.logs.references.files as files;"
+        "import fabricgauge.logs.references.interface as files;"
         "print(files.stems.cache_info().misses + files.content.cache_info().misses)"
     )
     done = subprocess.run(

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from fabricgauge.logs.references.curves import PLAIN, RULED
-from fabricgauge.logs.references.interface import names, reference
+from fabricgauge.logs.references.interface import PLAIN, RULED, names, reference
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "reference/references.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.logs.references.curves import PLAIN, RULED, unit
+from fabricgauge.logs.references.interface import PLAIN, RULED, unit
 
 
 @pytest.mark.parametrize(
