@@ -17,8 +17,7 @@ from fabricgauge.check.target import Target
 from fabricgauge.cli.verbs import cli
 from fabricgauge.features.jobs.request import resumed_batch
 from fabricgauge.features.vary.vary import take_up
-from fabricgauge.logs.tools.interface import Effort
-from fabricgauge.logs.tools.table import TOOLS
+from fabricgauge.logs.tools.table import TOOLS, Effort
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun, FabricgaugeError, StoreError, UsageError
 from fabricgauge.model.fabric import Fabric, Topology

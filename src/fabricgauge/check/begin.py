@@ -51,7 +51,7 @@ from fabricgauge.store.run_files import jobs, load, stored_request, write_beginn
 from fabricgauge.store.settings import Settings
 
 if TYPE_CHECKING:
-    from fabricgauge.logs.tools.interface import Tool
+    from fabricgauge.logs.tools.table import Tool
 
 #: The folder of the nodes' first answers. A resumed run keeps the fabric that it began on.
 FIRST_DISCOVERY = "discover"

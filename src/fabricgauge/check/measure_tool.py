@@ -21,7 +21,6 @@ from fabricgauge.logs.readers.nccl.rounds import rounds_of
 from fabricgauge.logs.readers.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.logs.readers.suites import Found, read
 from fabricgauge.logs.readers.tasks import is_telling, placement
-from fabricgauge.logs.tools.interface import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.logs.tools.running import (
     SuiteLaunch,
     await_listener,
@@ -29,6 +28,7 @@ from fabricgauge.logs.tools.running import (
     server_command,
     with_placement,
 )
+from fabricgauge.logs.tools.table import CLIENT, DEVICE, FOLDER, PORT, SERVER
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, StoreError
 from fabricgauge.model.fabric import Fabric, Member

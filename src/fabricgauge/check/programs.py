@@ -22,7 +22,7 @@ from fabricgauge.nodes.engines.library import find_library
 from fabricgauge.nodes.engines.ready_made import ready_engine, ready_programs, sha256_of
 
 if TYPE_CHECKING:
-    from fabricgauge.logs.tools.interface import Effort, Tool
+    from fabricgauge.logs.tools.table import Effort, Tool
 
 
 class Suite(msgspec.Struct, frozen=True):
@@ -125,8 +125,7 @@ def suite_for(request: MeasurementRequest, progress: Progress) -> Suite:
         CannotRun: no MPI can start them.
     """
     from fabricgauge.logs.tools.find import find_programs
-    from fabricgauge.logs.tools.suite_tests import read_tool
-    from fabricgauge.logs.tools.table import EFFORTS, TOOLS
+    from fabricgauge.logs.tools.table import EFFORTS, TOOLS, read_tool
     from fabricgauge.nodes.launch.transports import VERBS, known_transport, transport_values
 
     progress.stage(f"finding {request.tool}")

@@ -240,7 +240,7 @@ def place_ranks(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[st
 
 def _tests_many(tool: str) -> bool:
     """Check if the named tests of a suite are all of any number of ranks."""
-    from fabricgauge.logs.tools.suite_tests import measures_many
+    from fabricgauge.logs.tools.table import measures_many
 
     return measures_many(tool)
 

@@ -4,8 +4,7 @@ import msgspec
 import pytest
 
 from fabricgauge.check.target import place_ranks
-from fabricgauge.logs.tools.suite_tests import SUITE_TESTS, measures_many, read_tool
-from fabricgauge.logs.tools.table import EFFORTS, TOOLS
+from fabricgauge.logs.tools.table import EFFORTS, SUITE_TESTS, TOOLS, measures_many, read_tool
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
 

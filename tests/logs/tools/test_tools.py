@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from fabricgauge.logs.tools.find import find_programs
-from fabricgauge.logs.tools.interface import CLIENT, SERVER, Tool
-from fabricgauge.logs.tools.table import EFFORTS, TOOLS
+from fabricgauge.logs.tools.table import CLIENT, EFFORTS, SERVER, TOOLS, Tool
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
 from fabricgauge.nodes.engines.find import intel_mpi, mpi_of

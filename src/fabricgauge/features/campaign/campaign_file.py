@@ -146,8 +146,7 @@ def _require_part(part: Part) -> None:
     from fabricgauge.check.plan.design import parse_factor
     from fabricgauge.check.plan.patterns import check_word
     from fabricgauge.logs.references.interface import reference
-    from fabricgauge.logs.tools.suite_tests import read_tool
-    from fabricgauge.logs.tools.table import TOOLS
+    from fabricgauge.logs.tools.table import TOOLS, read_tool
     from fabricgauge.store.settings import size_bytes
 
     for word in part.patterns:

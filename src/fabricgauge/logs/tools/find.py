@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from fabricgauge.logs.tools.interface import Tool
+from fabricgauge.logs.tools.table import Tool
 from fabricgauge.model.errors import ToolMissing
 
 #: Variables of environment modules (Lmod, EasyBuild, Spack) and Intel's vars.sh with the directory
@@ -31,7 +31,10 @@ def find_programs(
         ToolMissing: no program exists; the message lists the searched directories.
     """
     prefixes = (Path(prefix).expanduser() for prefix in tool.prefixes)
-    searched = [*tool_paths, *_module_homes(), *prefixes]
+    homes = (
+        Path(home) for name, home in sorted(os.environ.items()) if HOMES.fullmatch(name) and home
+    )
+    searched = [*tool_paths, *homes, *prefixes]
     names = names or tool.programs
     programs = {name: path for name in names if (path := _find(name, tool_paths, searched))}
     if not programs:
@@ -42,12 +45,6 @@ def find_programs(
             " --tool-path"
         )
     return programs
-
-
-def _module_homes() -> Iterator[Path]:
-    for name, value in sorted(os.environ.items()):
-        if HOMES.fullmatch(name) and value:
-            yield Path(value)
 
 
 def _find(name: str, tool_paths: Sequence[Path], searched: Sequence[Path]) -> Path | None:
