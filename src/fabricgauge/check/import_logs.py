@@ -13,9 +13,9 @@ from fabricgauge import __version__
 from fabricgauge.check.conclude import conclude, write_reports
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.logs.beside_logs import Companions, read_dump, read_printout
-from fabricgauge.logs.read_files import find_likest_line, read_file
+from fabricgauge.logs.read_files import read_file
 from fabricgauge.logs.readers.suites import Found
-from fabricgauge.logs.refused import RefusedFile, refusal
+from fabricgauge.logs.refused import RefusedFile, find_likest_line, refusal
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.judged import Judged

@@ -16,11 +16,11 @@ from fabricgauge.check.programs import Suite
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.judge.evidence.traffic import accounted_bytes
 from fabricgauge.logs.beside_logs import Companions, read_dump
+from fabricgauge.logs.readers.engine import is_telling, placement
 from fabricgauge.logs.readers.nccl.facts import renamed
 from fabricgauge.logs.readers.nccl.rounds import rounds_of
 from fabricgauge.logs.readers.nccl.troubles import WITHOUT_MPI, meaning
 from fabricgauge.logs.readers.suites import Found, read
-from fabricgauge.logs.readers.tasks import is_telling, placement
 from fabricgauge.logs.tools.running import (
     SuiteLaunch,
     await_listener,

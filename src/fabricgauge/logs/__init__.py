@@ -1,6 +1,6 @@
 """Results of other suites: reading them, running the suites, and published figures.
 
-Comes in: text of any suite, plain or packed (``read_files.py``, ``unpack.py``). Goes out: curves
+Comes in: text of any suite, plain or packed (``read_files.py``). Goes out: curves
 in SI units (``model/suite.py``) and every line that was not understood.
 
 ``readers/`` has one module for each suite, with its row in ``readers/dialects.py``; readers are

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.logs.readers.tasks import by_task
+from fabricgauge.logs.readers.engine import by_task
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n\r", codec="utf-8")), max_size=4)
 

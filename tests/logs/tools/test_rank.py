@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fabricgauge.logs.readers.tasks import is_telling, placement
+from fabricgauge.logs.readers.engine import is_telling, placement
 from fabricgauge.logs.tools.running import with_placement
 from fabricgauge.model.absence import Skipped
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.logs.readers.tasks import placement
+from fabricgauge.logs.readers.engine import placement
 from fabricgauge.logs.tools.running import SuiteLaunch, run_suite, server_command, with_placement
 from fabricgauge.model.host_access import Host, LaunchCommand
 

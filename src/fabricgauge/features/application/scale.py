@@ -34,7 +34,7 @@ from fabricgauge.features.application.scaling import NODES, with_points
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.rules import path, placement
-from fabricgauge.logs.readers.tasks import placement as placed
+from fabricgauge.logs.readers.engine import placement as placed
 from fabricgauge.logs.tools.running import SuiteLaunch, run_suite, with_placement
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Mpi

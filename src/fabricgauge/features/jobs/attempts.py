@@ -16,8 +16,7 @@ from fabricgauge.check.breakage import (
     with_findings,
 )
 from fabricgauge.features.jobs.slurm.slurm import lost_nodes
-from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
-from fabricgauge.logs.readers.tasks import by_task
+from fabricgauge.logs.readers.engine import NotUnderstood, by_task, parse_line
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import Ended
