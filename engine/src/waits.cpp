@@ -1,8 +1,11 @@
 #include "fabricgauge/waits.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <fstream>
 
 namespace fabricgauge {
@@ -27,6 +30,16 @@ std::int64_t waited_by_main_thread_ns() noexcept {
     for (++at; at < length && text[at] >= '0' && text[at] <= '9'; ++at)
         waited_ns = 10 * waited_ns + (text[at] - '0');
     return waited_ns;
+}
+
+void leave_processor() noexcept {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(static_cast<std::size_t>(std::max(0, sched_getcpu())), &others);
+    // Only the moment of the move is restricted: no processor is left out afterwards.
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0)
+        sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
 bool waits_made_median(const Waits& waits, std::int64_t samples, double measured_s) noexcept {

@@ -1,5 +1,9 @@
 #include "fabricgauge/waits.hpp"
 
+#include <sched.h>
+
+#include <cstddef>
+
 #include "check.hpp"
 
 using namespace fabricgauge;
@@ -25,6 +29,34 @@ int main() {
         if (waited_ns < 0) return;  // a kernel without schedstat
         check::expect(waited_ns >= before_ns);
         check::expect(waited_ns <= waits_of_this_thread().waited_ns);
+    });
+    check::test("a thread that leaves its processor runs on another and keeps all of its own", [] {
+        cpu_set_t before;
+        if (sched_getaffinity(0, sizeof before, &before) != 0) return;
+        // Others may move the thread back at once, but not each time.
+        int moves = 0;
+        for (int i = 0; i < 20; ++i) {
+            const int here = sched_getcpu();
+            leave_processor();
+            moves += sched_getcpu() != here;
+        }
+        check::expect(CPU_COUNT(&before) < 2 || moves > 0);
+        cpu_set_t after;
+        check::expect_equal(sched_getaffinity(0, sizeof after, &after), 0);
+        check::expect(CPU_EQUAL(&before, &after));
+    });
+    check::test("a thread with one processor stays on it", [] {
+        cpu_set_t before;
+        if (sched_getaffinity(0, sizeof before, &before) != 0) return;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(static_cast<std::size_t>(sched_getcpu()), &one);
+        if (sched_setaffinity(0, sizeof one, &one) != 0) return;
+        leave_processor();
+        cpu_set_t after;
+        check::expect_equal(sched_getaffinity(0, sizeof after, &after), 0);
+        check::expect(CPU_EQUAL(&one, &after));
+        sched_setaffinity(0, sizeof before, &before);
     });
     return check::outcome();
 }

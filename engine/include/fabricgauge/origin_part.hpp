@@ -108,14 +108,19 @@ private:
         begin_waits(result);
         while (result.stop == Stop::none) {
             const std::int64_t before = taken(result);
+            // Waits between the rounds of a block would outnumber few samples.
             const std::int64_t length =
-                std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
-                         std::min({block, before == 0 ? longest_first_block : block,
-                                   samples_within(measured_.budget_s / 16.0, sample_s)}));
+                gate_.waits_out()
+                    ? std::max(block, Running::threaded ? longest_first_block : fewest_block_samples)
+                    : std::max(disturbed ? fewest_if_disturbed(sample_s) : 1,
+                               std::min({block, before == 0 ? longest_first_block : block,
+                                         samples_within(measured_.budget_s / 16.0, sample_s)}));
             const std::int64_t planned = std::max<std::int64_t>(
                 1, iterations_.clip(length * kept_channels(), before) / kept_channels());
             const auto [samples, round_s] =
-                make_block(result, planned, sample_s < longest_lead_in_s);
+                make_block(result, planned, sample_s < longest_lead_in_s,
+                           gate_.waits_out() ? fewest_if_disturbed(sample_s)
+                                             : longest_round_operations);
             keep(result, samples, result.batch, kept_channels());
             measured_s += round_s;
             sample_s = round_s / static_cast<double>(samples);
@@ -125,6 +130,7 @@ private:
             const bool undisturbed =
                 gate_.waits_out() &&
                 gate_.has_passed({ask_waits(result)}, samples, round_s, elapsed_s());
+            if (gate_.waits_out()) leave_processor();
             const double quickest_s = quickest_operation_s(samples);
             disturbed = sample_s > disturbed_factor * std::min(quickest_s, operation_s) *
                                        static_cast<double>(result.batch);
@@ -197,10 +203,11 @@ private:
     };
 
     // As many samples as planned, or fewer if they take far longer than planned.
-    Made make_block(OriginResult& result, std::int64_t planned, bool lead_in) {
+    Made make_block(OriginResult& result, std::int64_t planned, bool lead_in,
+                    std::int64_t round_operations) {
         const std::int64_t longest =
             Running::threaded ? planned
-                              : std::max<std::int64_t>(1, longest_round_operations / result.batch);
+                              : std::max<std::int64_t>(1, round_operations / result.batch);
         Made made{0, 0.0};
         do {
             const std::int64_t samples = std::min(planned - made.samples, longest);

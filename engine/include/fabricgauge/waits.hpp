@@ -32,6 +32,10 @@ inline Waits no_waits() { return {}; }
 // From the kernel's schedstat; zeros where it does not count.
 Waits waits_of_this_thread();
 
+// Move the calling thread to another of its processors, if it has any. Two ranks that came to share
+// one answer each other only every other time slice, and the kernel may leave them there for seconds.
+void leave_processor() noexcept;
+
 // Return true if waiting determines the samples' median: the ranks waited for a quarter of the time
 // or longer, and so often that half of the samples may contain a wait. Fewer waits do not change
 // the median, however long they are.
