@@ -18,13 +18,13 @@ from typing import (
 import jsonschema
 import msgspec
 
-from fabricgauge.features.application.prediction_values import Prediction
+from fabricgauge.features.application.prediction import Prediction
 from fabricgauge.features.application.profile_values import ApplicationProfile
-from fabricgauge.features.application.scale_values import Scaled
-from fabricgauge.features.campaign.results import CampaignResult
+from fabricgauge.features.application.scaling import Scaled
+from fabricgauge.features.campaign.campaign_file import CampaignResult
 from fabricgauge.features.classes.judging import MeasuredClasses
 from fabricgauge.features.configure.values import Configuration
-from fabricgauge.features.explain.entries import Entry
+from fabricgauge.features.explain.content import Entry
 from fabricgauge.features.history.changes import ChangePoint
 from fabricgauge.features.history.values import RunRow, SeriesKey
 from fabricgauge.features.path.values import CallPaths, PathComparison

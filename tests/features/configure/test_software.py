@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from tests.features.configure.sample import answered, drafted, network, wish
 
-from fabricgauge.features.configure import fabric_ports, software
+from fabricgauge.features.configure import image as images
 from fabricgauge.features.configure.description import (
     FabricSuite,
     Head,
@@ -20,6 +20,7 @@ from fabricgauge.features.configure.description import (
 )
 from fabricgauge.features.configure.interface import checks, plan, questions
 from fabricgauge.features.configure.job import Reply, holds
+from fabricgauge.features.configure.services import port_steps
 from fabricgauge.features.configure.values import Step
 from fabricgauge.model.finding import Command
 
@@ -75,7 +76,7 @@ def test_what_is_there_already_is_fulfilled() -> None:
 
 def test_an_image_has_its_own_repository_and_key() -> None:
     image = Image("/install/root", repositories=(REPOSITORY,))
-    _, key, repository = software.repository_steps(drafted(), image)
+    _, key, repository = images.repository_steps(drafted(), image)
     file = f"/install/root{KEY_FILE}"
     assert words(key.commands) == [f"rpm --root /install/root --import {file}"]
     assert f"/install/root{FILE}" in repository.commands[0].argv
@@ -93,7 +94,7 @@ def test_a_repository_without_proof_is_refused(table: dict[str, str], reason: st
 
 
 def test_a_fabric_suite_is_unpacked_installed_and_verified() -> None:
-    unpack, install, verify = software.suite_steps(FabricSuite("/root/IFS.tgz", "/opt/ifs", "c1"))
+    unpack, install, verify = images.suite_steps(FabricSuite("/root/IFS.tgz", "/opt/ifs", "c1"))
     assert words(unpack.undo) == ["rm -r --one-file-system -- /opt/ifs"]
     assert any(check.command.argv == ("test", "!", "-e", "/opt/ifs") for check in unpack.before)
     assert words(install.commands) == ["env -C /opt/ifs ./INSTALL -n"]
@@ -116,7 +117,7 @@ def test_ports_are_checked_once_their_manager_starts(
 ) -> None:
     services = (Services("c1", (manager,)),)
     job = drafted(wish("ip", network(kind=kind, mtu_bytes=2044), services=services))
-    found = [*fabric_ports.steps(job)]
+    found = [*port_steps(job)]
     assert bool(found) is checked
     if checked:
         (step,) = found
@@ -138,7 +139,7 @@ def test_a_port_s_own_state_counts_if_its_number_is_known() -> None:
     numbers = [question for question in questions(job) if question.argv[-1].endswith("dev_port")]
     assert numbers
     job = msgspec.structs.replace(job, replies=dict.fromkeys(numbers, Reply(0, "1\n")))
-    (step,) = fabric_ports.steps(job)
+    (step,) = port_steps(job)
     assert {check.command.argv[3] for check in step.verify} == {"*/ports/2/state"}
     assert len(step.verify) == len(numbers) and not any(check.absent for check in step.verify)
 
@@ -184,7 +185,7 @@ def test_a_key_is_refused_by_one_wrong_digit_and_by_a_second_key(tmp_path: Path)
     ):
         root = tmp_path / f"root{number}"
         image = Image(str(root), repositories=(Repository(URL, str(file), digits),))
-        fetch, trust, _ = software.repository_steps(drafted(), image)
+        fetch, trust, _ = images.repository_steps(drafted(), image)
         assert all(holds(check, shows(check.command)) for check in fetch.before)
         run_all(fetch.commands)
         held.append(all(holds(check, shows(check.command)) for check in fetch.verify))
@@ -202,7 +203,7 @@ def test_rpm_trusts_the_key_and_forgets_it_again(tmp_path: Path) -> None:
     subprocess.run(["rpm", "--root", str(root), "--initdb"], check=True, capture_output=True)
     repository = Repository(URL, str(key), fingerprint)
     image = Image(str(root), repositories=(repository,))
-    fetch, step, _ = software.repository_steps(drafted(), image)
+    fetch, step, _ = images.repository_steps(drafted(), image)
     run_all(fetch.commands)
     assert all(holds(check, shows(check.command)) for check in step.before)
     run_all(step.commands)
@@ -222,7 +223,7 @@ def test_a_suite_s_installer_is_started_in_its_folder(tmp_path: Path) -> None:
     with tarfile.open(archive, "w:gz") as tar:
         tar.add(package, package.name)
     suite = FabricSuite(str(archive), str(folder), "head")
-    unpack, install, _ = software.suite_steps(suite)
+    unpack, install, _ = images.suite_steps(suite)
     assert all(holds(check, shows(check.command)) for check in unpack.before)
     run_all((*unpack.commands, *install.commands, *install.undo))
     assert holds(unpack.verify[0], shows(unpack.verify[0].command))
@@ -258,7 +259,7 @@ def test_osu_is_built_with_the_mpi_that_is_named_and_taken_back(tmp_path: Path) 
     with tarfile.open(archive, "w:gz") as tar:
         tar.add(package, package.name)
     osu = Osu(str(archive), str(Path(wrapper).parent), str(prefix))
-    made = [*software.osu_steps(osu)]
+    made = [*images.osu_steps(osu)]
     for step in made:
         run_all(tuple(check.command for check in step.before))
         run_all(step.commands)

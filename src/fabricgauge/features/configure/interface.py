@@ -1,38 +1,40 @@
-"""Plan the configuration of networks: the public functions of this stage.
+"""Plan the configuration of networks: facts, a first draft, the nodes' replies, the plan.
 
 Head and nodes are asked the ``questions``, and after a first plan also the ``checks``; both change
 nothing. Then ``plan`` uses all replies. Without replies there is a plan too, but fewer of its steps
 are known to be fulfilled.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
 
 from fabricgauge.features.configure import (
     clashes,
     export,
-    fabric_ports,
     image,
     lifeline,
     pings,
     restart,
     services,
-    software,
 )
+from fabricgauge.features.configure.apply.hosts import PlanHosts, ask_hosts
 from fabricgauge.features.configure.backends import BACKENDS
-from fabricgauge.features.configure.backends.kind import Backend
 from fabricgauge.features.configure.description import (
     Description,
     Export,
     FabricSuite,
     Image,
+    NetworkDescription,
     Osu,
 )
-from fabricgauge.features.configure.job import Draft, Reply, with_evidence
-from fabricgauge.features.configure.ports import ports_of
-from fabricgauge.features.configure.subnets import subnet_notes
+from fabricgauge.features.configure.job import Backend, Draft, Reply, with_evidence
+from fabricgauge.features.configure.ports import ports_of, subnet_notes
 from fabricgauge.features.configure.values import Configuration, Step, Verification
+from fabricgauge.lab.spec import address
+from fabricgauge.lab.state import LabNetwork, LabState
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.errors import UsageError
+from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.inventory import Inventory
 
@@ -93,7 +95,7 @@ def _questions(job: Draft) -> Iterator[Command]:
     if _any_due(restart.lanes_steps(job)):
         yield from restart.asks(description.nodes)
     if not job.troubles:
-        yield from fabric_ports.asks(job)
+        yield from services.port_asks(job)
         yield from clashes.asks()
         yield from lifeline.asks(job)
         yield from backend_of(description).questions(job)
@@ -150,7 +152,7 @@ def plan(job: Draft) -> Configuration:
     steps = (
         *image_steps, *head_steps, *lanes,
         *with_evidence(
-            (*backend.define(job), *early, *backend.activate(job), *fabric_ports.steps(job),
+            (*backend.define(job), *early, *backend.activate(job), *services.port_steps(job),
              *pings.steps(job)),
             job.replies,
         ),
@@ -165,11 +167,11 @@ def _service_steps(job: Draft) -> Iterator[Step]:
     if isinstance(description.export, Export):
         yield from with_evidence(export.steps(job, description.export), job.replies)
     if isinstance(description.fabric_suite, FabricSuite):
-        yield from software.suite_steps(description.fabric_suite)
+        yield from image.suite_steps(description.fabric_suite)
     for service_table in description.services:
         yield from services.steps(job, service_table)
     if isinstance(description.osu, Osu):
-        yield from software.osu_steps(description.osu)
+        yield from image.osu_steps(description.osu)
 
 
 def _any_due(steps: tuple[Step, ...]) -> bool:
@@ -220,3 +222,75 @@ def _notes(job: Draft, backend: Backend) -> Iterator[str]:
     yield from clashes.notes(job, backend)
     yield from backend.notes(job)
     yield from job.doubts
+
+
+def make_plan(
+    description: Description, inventories: tuple[Inventory, ...], hosts: PlanHosts | Skipped
+) -> Configuration:
+    """Make the plan; without hosts nothing is asked, and only the facts show what is fulfilled.
+
+    Raises:
+        UsageError: the description does not fit the nodes.
+    """
+    job = draft(description, inventories)
+    if isinstance(hosts, Skipped):
+        return plan(job)
+    job = msgspec.structs.replace(job, replies=ask_hosts(hosts, questions(job)))
+    first = plan(job)
+    more = tuple(command for command in checks(first) if command not in job.replies)
+    return plan(msgspec.structs.replace(job, replies={**job.replies, **ask_hosts(hosts, more)}))
+
+
+def require_answers(description: Description, inventories: tuple[Inventory, ...]) -> None:
+    """Refuse to plan for nodes that could not be asked.
+
+    Raises:
+        CannotRun: a node did not answer; each is named with the reason.
+    """
+    silent = [
+        f"{inventory.name}: {inventory.node.reason}"
+        for inventory in inventories
+        if inventory.name in description.nodes
+        and isinstance(inventory.node, Skipped)
+        and not inventory.sources
+    ]
+    if silent:
+        raise CannotRun(
+            "cannot plan for nodes that cannot be asked; exclude them with -x, or use a bundle: "
+            + "; ".join(silent[:20])
+        )
+
+
+def lab_description(state: LabState, nodes: Collection[str], backend: str) -> Description:
+    """Describe every network of the lab for these nodes. In the first, each end has its node's
+    name.
+
+    Raises:
+        UsageError: a backend that no lab has.
+    """
+    if backend not in ("", "ip"):
+        raise UsageError(f"a lab's nodes have no {backend}; without a FILE use the backend ip")
+    return Description(
+        origin=f"lab {state.name}",
+        backend="ip",
+        networks=tuple(_lab_network(state, network, nodes) for network in state.networks),
+    )
+
+
+def _lab_network(
+    state: LabState, network: LabNetwork, nodes: Collection[str]
+) -> NetworkDescription:
+    chosen = tuple(node for node in state.nodes if node.index and node.name in nodes)
+    return NetworkDescription(
+        name=network.name,
+        subnet=network.subnet,
+        kind="ethernet",
+        nodes=tuple(node.name for node in chosen),
+        interfaces={node.name: network.interface for node in chosen},
+        rate_bit_s=network.rate_bit_s,
+        mtu_bytes=network.mtu_bytes,
+        suffix=f"-{network.name}",
+        addresses={node.name: address(network.index, node.index) for node in chosen},
+        plain=network.index == 0,
+        exclusive=True,
+    )

@@ -1,11 +1,11 @@
 """Hold what all parts of a plan read: description, ports, facts, fulfilled steps; pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import msgspec
 
-from fabricgauge.features.configure.description import Description
+from fabricgauge.features.configure.description import Description, Image
 from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
@@ -80,6 +80,27 @@ class Draft(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def nodes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(port.node for _, port in self.ports))
+
+
+Steps = Callable[[Draft], Iterable[Step]]
+
+
+class Backend(msgspec.Struct, frozen=True):
+    """``define`` stores the description, ``activate`` applies it to running nodes.
+
+    ``questions`` are read-only commands whose replies show what is there. ``from_head``: a head
+    restarts the nodes. ``adapters_only``: it defines every interface as an adapter, never as a
+    bond or VLAN. ``pack`` makes an image's changes ready for the nodes' next start.
+    """
+
+    name: str
+    questions: Callable[[Draft], Iterable[Command]]
+    define: Steps
+    activate: Steps = lambda job: ()
+    notes: Callable[[Draft], Iterable[str]] = lambda job: ()
+    pack: Callable[[Draft, Image], Iterable[Step]] = lambda job, image: ()
+    from_head: bool = False
+    adapters_only: bool = True
 
 
 def on(node: str) -> str:

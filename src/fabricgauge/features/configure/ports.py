@@ -1,14 +1,271 @@
-"""Choose each node's interface and address in the described networks; pure."""
+"""Choose each node's interface and address in the described networks; pure. Nothing is guessed."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 
-from fabricgauge.features.configure.description import Description, NetworkDescription
-from fabricgauge.features.configure.matching import ChosenInterface, interface_of
-from fabricgauge.features.configure.subnets import subnet_of
+import msgspec
+
+from fabricgauge.features.configure.description import Description, Match, NetworkDescription
+from fabricgauge.features.configure.job import Draft
 from fabricgauge.features.configure.values import WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.errors import UsageError
+from fabricgauge.model.fabric import Interface
+from fabricgauge.model.inventory import Adapter, Inventory
+from fabricgauge.model.words.figures import link_rate
+
+
+def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network:
+    """Return the subnet to plan.
+
+    A mask that leaves host bits in the written base, as in 10.10.40.0/8, is a slip: the base names
+    a network that is smaller by whole octets, which is planned.
+
+    Raises:
+        UsageError: not an IPv4 subnet, or one that no interface can have.
+    """
+    if ":" in network.subnet:
+        raise UsageError(
+            f"{origin}: subnet of network {network.name}: {network.subnet:.80} is IPv6, which is"
+            " not planned; expected an IPv4 subnet such as 10.10.40.0/24"
+        )
+    try:
+        written = ipaddress.IPv4Interface(network.subnet)
+        _require_unicast(written)
+    except ValueError as error:
+        raise UsageError(
+            f"{origin}: subnet of network {network.name}: {error};"
+            " expected an IPv4 subnet such as 10.10.40.0/24"
+        ) from error
+    if written.ip == written.network.network_address:
+        return written.network
+    natural = (
+        length
+        for length in (8, 16)
+        if length > written.network.prefixlen and int(written.ip) % (1 << (32 - length)) == 0
+    )
+    prefix = next(natural, max(24, written.network.prefixlen))
+    return ipaddress.IPv4Network(f"{written.ip}/{prefix}", strict=False)
+
+
+def _require_unicast(written: ipaddress.IPv4Interface) -> None:
+    """Raise ValueError for 0.0.0.0/8, loopback, and multicast and above (RFC 6890)."""
+    first = int(written.network.network_address) >> 24
+    last = int(written.network.broadcast_address) >> 24
+    if first == 0 or first <= 127 <= last or last >= 224:
+        raise ValueError(f"{written} holds addresses that no interface can have")
+
+
+def subnet_notes(job: Draft) -> Iterator[str]:
+    planned = {network.name: ipaddress.IPv4Network(network.subnet) for network in job.wanted}
+    present = _present_subnets(job.inventories)
+    for network in job.description.networks:
+        yield from _mask_notes(network, planned, present)
+    for name, other_name in combinations(planned, 2):
+        if planned[name].overlaps(planned[other_name]):
+            yield (
+                f"{name} ({planned[name]}) and {other_name} ({planned[other_name]}) overlap: a"
+                " kernel sends both through one interface; give each a /24 of its own"
+            )
+    for name, subnet in planned.items():
+        yield from _overlap_notes(name, subnet, present)
+
+
+def _mask_notes(
+    network: NetworkDescription,
+    planned: dict[str, ipaddress.IPv4Network],
+    present: dict[ipaddress.IPv4Network, str],
+) -> Iterator[str]:
+    wide = ipaddress.IPv4Interface(network.subnet).network
+    if wide == planned[network.name]:
+        return
+    inside = [f"{name} ({subnet})" for name, subnet in planned.items() if name != network.name
+              and subnet.overlaps(wide)]  # fmt: skip
+    inside += [f"{subnet} on {place}" for subnet, place in present.items() if subnet.overlaps(wide)]
+    swallowed = f", which also holds {', '.join(inside[:4])}" if inside else ""
+    yield (
+        f"mended: {network.name} is written {network.subnet}, that is {wide}{swallowed}; planned"
+        f" is {planned[network.name]}. With the wide mask the networks become one, and MPI uses"
+        " whatever interface the kernel picks"
+    )
+
+
+def _overlap_notes(
+    name: str, subnet: ipaddress.IPv4Network, present: dict[ipaddress.IPv4Network, str]
+) -> Iterator[str]:
+    """Report nodes' addresses in another subnet that contains this one or lies in it."""
+    for other_subnet, place in present.items():
+        if other_subnet == subnet or not other_subnet.overlaps(subnet):
+            continue
+        smaller = max(24, subnet.prefixlen)
+        yield (
+            f"{place} is in {other_subnet}, which overlaps {name} ({subnet}): traffic for {name}"
+            f" may leave there; give it a mask of its own, such as /{smaller}"
+        )
+
+
+def _present_subnets(inventories: Iterable[Inventory]) -> dict[ipaddress.IPv4Network, str]:
+    """Return the subnets that nodes have, each with its first interface."""
+    present: dict[ipaddress.IPv4Network, str] = {}
+    for inventory in inventories:
+        for interface in inventory.interfaces:
+            for address in interface.addresses:
+                subnet = ipaddress.ip_interface(f"{address.ip}/{address.prefix_length}").network
+                local = subnet.is_loopback or subnet.is_link_local
+                if isinstance(subnet, ipaddress.IPv4Network) and not local:
+                    present.setdefault(subnet, f"{inventory.name}:{interface.name} ({address.ip})")
+    return present
+
+
+#: Usual names of virtual interfaces (systemd.netdev(5), ip-link(8)).
+_VIRTUAL_NAME = re.compile(r".+\.[0-9]+|(bond|team|br|vlan)-?[0-9]*")
+
+#: How many candidates a sentence names.
+_NAMED = 6
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """An interface and its adapter; an unknown text is empty.
+
+    ``kinds`` are its possible kinds, ``rates_bit_s`` its present rate and those that it supports.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    product: str
+    driver: str
+    bus: str
+    rates_bit_s: tuple[float, ...]
+    ips: tuple[str, ...]
+
+
+class ChosenInterface(msgspec.Struct, frozen=True):
+    """``doubt`` is empty, or a sentence: the name was stated, and no source confirms it."""
+
+    interface: str
+    doubt: str = ""
+
+
+def interface_of(
+    network: NetworkDescription, subnet: str, node: str, inventory: Inventory | Skipped
+) -> ChosenInterface | Skipped:
+    """Return a node's interface for a network, or why there is not exactly one.
+
+    In this order: the name in the description; the interface that matches its adapter. Without
+    either, the interface with an address in the subnet, or the only one of the kind without any
+    address: the node may be reached by an interface with another address.
+    """
+    interfaces = candidates(inventory) if isinstance(inventory, Inventory) else ()
+    if node in network.interfaces:
+        return _stated_interface(network.interfaces[node], node, interfaces, inventory)
+    if isinstance(inventory, Skipped):
+        return Skipped(f"{inventory.reason}; name its interface for {network.name}")
+    fitting = tuple(candidate for candidate in interfaces if _fits(candidate, network))
+    if network.match == Match():
+        inside = ipaddress.ip_network(subnet)
+        fitting = tuple(
+            candidate
+            for candidate in fitting
+            if any(ipaddress.ip_address(ip) in inside for ip in candidate.ips)
+        ) or tuple(candidate for candidate in fitting if all(":" in ip for ip in candidate.ips))
+    if len(fitting) == 1:
+        return ChosenInterface(fitting[0].name)
+    return _no_choice(network, node, fitting, interfaces)
+
+
+def candidates(inventory: Inventory) -> tuple[Candidate, ...]:
+    """Return every interface but the loopback, of any source."""
+    adapters = {name: adapter for adapter in inventory.adapters for name in adapter.interfaces}
+    visible = (interface for interface in inventory.interfaces if interface.driver != "loopback")
+    by_name = {interface.name: interface for interface in visible if interface.name != "lo"}
+    names = dict.fromkeys((*by_name, *adapters))
+    return tuple(_candidate(name, adapters.get(name), by_name.get(name)) for name in names)
+
+
+def _candidate(name: str, adapter: Adapter | None, interface: Interface | None) -> Candidate:
+    """Join interface and adapter. IPoIB's driver does not show whether it runs on Omni-Path."""
+    drivers = [
+        device.driver
+        for device in (adapter, interface)
+        if device and isinstance(device.driver, str)
+    ]
+    kinds = ("infiniband", "omni-path") if "ipoib" in "".join(drivers) else ("ethernet",)
+    words = (adapter.vendor, adapter.product) if adapter else ()
+    rates: list[float] = []
+    if adapter and not isinstance(adapter.modes, Skipped):
+        rates += adapter.modes.supported_bit_s
+    if interface and isinstance(interface.speed_bit_s, float):
+        rates.append(interface.speed_bit_s)
+    return Candidate(
+        name, (adapter.kind,) if adapter else kinds,
+        " ".join(word for word in words if isinstance(word, str)),
+        drivers[0] if drivers else "",
+        adapter.bus if adapter and isinstance(adapter.bus, str) else "",
+        tuple(rates), tuple(address.ip for address in interface.addresses) if interface else (),
+    )  # fmt: skip
+
+
+def _stated_interface(
+    name: str, node: str, interfaces: Sequence[Candidate], inventory: Inventory | Skipped
+) -> ChosenInterface | Skipped:
+    if any(candidate.name == name for candidate in interfaces):
+        return ChosenInterface(name)
+    if isinstance(inventory, Inventory) and not isinstance(inventory.node, Skipped):
+        first = "; make it first: configure makes no bond, bridge or VLAN"
+        return Skipped(
+            f"{node} has no interface {name}; it has {_names(interfaces)}"
+            f"{first if _VIRTUAL_NAME.fullmatch(name) else ''}"
+        )
+    return ChosenInterface(name, f"no source shows {name} of {node}; the name is used as stated")
+
+
+def _fits(candidate: Candidate, network: NetworkDescription) -> bool:
+    match = network.match
+    rate = match.rate_bit_s
+    if isinstance(rate, Skipped):
+        rate = network.rate_bit_s if match == Match() and candidate.rates_bit_s else rate
+    return (
+        (match.kind or network.kind) in candidate.kinds
+        and match.product.casefold() in candidate.product.casefold()
+        and match.driver in ("", candidate.driver)
+        and match.bus in ("", candidate.bus)
+        and (isinstance(rate, Skipped) or rate in candidate.rates_bit_s)
+    )
+
+
+def _no_choice(
+    network: NetworkDescription,
+    node: str,
+    fitting: Sequence[Candidate],
+    interfaces: Sequence[Candidate],
+) -> Skipped:
+    sought = ", ".join(_criteria(network)) or f"kind {network.kind}"
+    if not fitting:
+        return Skipped(
+            f"{node} has no interface for {network.name} ({sought}); it has {_names(interfaces)}"
+        )
+    return Skipped(
+        f"{node} has {len(fitting)} interfaces for {network.name} ({sought}): {_names(fitting)};"
+        f' name one: interface = {{ {node} = "{fitting[0].name}" }}'
+    )
+
+
+def _criteria(network: NetworkDescription) -> Iterator[str]:
+    for word in ("product", "driver", "bus"):
+        if value := getattr(network.match, word):
+            yield f"{word} {value}"
+    yield f"kind {network.match.kind or network.kind}"
+    rate = network.match.rate_bit_s
+    if not isinstance(rate, Skipped):
+        yield f"rate {link_rate(rate)}"
+
+
+def _names(interfaces: Sequence[Candidate]) -> str:
+    more = f" and {len(interfaces) - _NAMED} more" if len(interfaces) > _NAMED else ""
+    return (", ".join(candidate.name for candidate in interfaces[:_NAMED]) or "none") + more
+
 
 ChosenPorts = tuple[tuple[WantedNetwork, ...], tuple[str, ...], tuple[str, ...]]
 

@@ -67,7 +67,7 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     from fabricgauge.check.target import reach_hosts
     from fabricgauge.features.configure.apply.hosts import PlanHosts
     from fabricgauge.features.configure.apply.making import apply_plan, undo_journal
-    from fabricgauge.features.configure.apply.planning import make_plan, require_answers
+    from fabricgauge.features.configure.interface import make_plan, require_answers
 
     request = cli_options.build_request(options)
     file, bundle = options["file"], options["bundle"]
@@ -124,8 +124,8 @@ def _describe_networks(
     Raises:
         UsageError: neither FILE nor a lab was named.
     """
-    from fabricgauge.features.configure.apply.planning import lab_description
     from fabricgauge.features.configure.apply.read_description import description_of
+    from fabricgauge.features.configure.interface import lab_description
     from fabricgauge.nodes.launch.launchers.nodes import expand
 
     listed = expand(request.nodelist) if request.nodelist else ()

@@ -1,20 +1,194 @@
 """Configure running nodes by plain ip(8), until their next start.
 
 Source: ip-link(8), ip-address(8) and ip-route(8) of iproute2 6.1.
+
+If an interface's first address in a subnet is removed, the later ones go with it
+(net.ipv4.conf.*.promote_secondaries = 0). So wrong addresses are removed first, and the right one
+is then set again. The undoing removes the right one only if it was not there before, or went with a
+wrong one before it: another address, or the connection to the node, may depend on it. The undoing
+also serves a step that broke off between its commands. So each of its commands succeeds even with
+nothing left to do: ``addr flush … to IP/32`` where ``addr del`` would fail, ``replace`` where
+``add`` would.
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fabricgauge.features.configure import hosts, lifeline, links
-from fabricgauge.features.configure.backends import ip_addresses
-from fabricgauge.features.configure.backends.kind import Backend
-from fabricgauge.features.configure.job import Draft
-from fabricgauge.features.configure.links import State
+from fabricgauge.features.configure.job import Backend, Draft
+from fabricgauge.features.configure.links import HeldRoute, State, carried_by
 from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
-from fabricgauge.model.ip_link import IpLink
+from fabricgauge.model.ip_link import IpAddress, IpLink
+
+Routes = tuple[HeldRoute, ...] | Skipped
+
+
+def is_wrong(held: IpAddress, network: WantedNetwork, port: WantedPort) -> bool:
+    """Check whether the port's interface must not have this address."""
+    if held.cidr == port.cidr or held.family != "inet":
+        return False
+    inside = ipaddress.IPv4Address(held.ip) in ipaddress.IPv4Network(network.subnet)
+    return inside or (network.exclusive and held.scope == "global")
+
+
+def address_step(
+    network: WantedNetwork, port: WantedPort, link: IpLink | Skipped, routes: Routes
+) -> Step:
+    held = link.ipv4 if isinstance(link, IpLink) else ()
+    wrong = [address for address in held if is_wrong(address, network, port)]
+    right = [address for address in held if address.cidr == port.cidr]
+    add = _ip(port, "addr", "replace", port.cidr, "brd", "+", "dev", port.interface)
+    lost_routes = _lost_routes(port, wrong, routes)
+    is_kept = bool(right) and not any(right[0] in carried_by(address, held) for address in wrong)
+    former = [address for address in held if address in wrong or (address in right and not is_kept)]
+    return Step(
+        f"Give {port.where} the address {port.cidr} in {network.name}",
+        _reason(port, wrong, right, is_known=isinstance(link, IpLink)),
+        (
+            *(_delete(port, address) for address in wrong),
+            add,
+            *_restore_routes(port, _kept_routes(lost_routes, network)),
+        ),
+        (has_address(port, 0.0), *(_absent_check(port, address) for address in wrong)),
+        (
+            *(() if is_kept else (flush_address(port),)),
+            *(_restore(port, address) for address in former),
+            *_restore_routes(port, lost_routes),
+        ),
+        undo_note="" if isinstance(link, IpLink) else "its former addresses are not known",
+        fulfilled=f"{port.where} has {port.cidr}" if right and not wrong else "",
+    )
+
+
+def misplaced_addresses(job: Draft, node: str, state: State) -> Iterator[tuple[WantedPort, Step]]:
+    """Yield planned addresses that other interfaces have, with the steps that remove them.
+
+    The step of an interface's own network removes those that are wrong in it.
+    """
+    own_ports = {port.interface: (network, port) for network, port in job.ports_of(node)}
+    for link in state.links:
+        for address in link.ipv4:
+            owner = job.owners.get(address.ip)
+            if owner is None or (owner.node, owner.interface) == (node, link.name):
+                continue
+            if link.name in own_ports and is_wrong(address, *own_ports[link.name]):
+                continue
+            place = WantedPort(node, link.name, address.ip, address.prefix_length)
+            lost = _lost_routes(place, [address], state.routes)
+            yield (
+                place,
+                Step(
+                    f"Take {address.cidr} from {node}:{link.name}",
+                    f"it is planned for {owner.where}, and only one interface can have it",
+                    (_delete(place, address),),
+                    (_absent_check(place, address),),
+                    (_restore(place, address), *_restore_routes(place, lost)),
+                ),
+            )
+
+
+def _reason(
+    port: WantedPort, wrong: Sequence[IpAddress], right: Sequence[IpAddress], is_known: bool
+) -> str:
+    cidrs = ", ".join(address.cidr for address in (*right, *wrong))
+    if cidrs:
+        return f"{port.where} has {cidrs}"
+    return f"{port.where} has no address in it" if is_known else "its addresses are not known"
+
+
+def _ip(port: WantedPort, *words: str) -> Command:
+    return Command(port.node, ("ip", *words))
+
+
+def _delete(port: WantedPort, address: IpAddress) -> Command:
+    return _ip(port, "addr", "del", address.cidr, "dev", port.interface)
+
+
+def flush_address(port: WantedPort) -> Command:
+    """Return the command that removes the port's address if the interface has it."""
+    return _ip(port, "addr", "flush", "dev", port.interface, "to", f"{port.ip}/32")
+
+
+def _restore(port: WantedPort, address: IpAddress) -> Command:
+    words = ["addr", "replace", address.cidr]
+    words += ["brd", address.broadcast] if address.broadcast else []
+    words += ["dev", port.interface]
+    words += ["label", address.label] if address.label and address.label != port.interface else []
+    words += ["scope", address.scope] if address.scope != "global" else []
+    return _ip(port, *words)
+
+
+def _absent_check(port: WantedPort, address: IpAddress) -> Verification:
+    shown = has_address(port, 0.0).command
+    return Verification(shown, f" {address.cidr} ", absent=True)
+
+
+def _lost_routes(port: WantedPort, wrong: Iterable[IpAddress], routes: Routes) -> list[HeldRoute]:
+    """Return routes that are removed with these addresses and that the kernel does not add."""
+    if isinstance(routes, Skipped):
+        return []
+    removed = [ipaddress.IPv4Interface(address.cidr) for address in wrong]
+    return [
+        route
+        for route in routes
+        if route.dev == port.interface and route.protocol != "kernel"
+        and any(
+            route.prefsrc == str(address.ip) or _is_inside(route.gateway, address.network)
+            for address in removed
+        )
+    ]  # fmt: skip
+
+
+def _kept_routes(routes: Iterable[HeldRoute], network: WantedNetwork) -> list[HeldRoute]:
+    """Return the routes that the right address can carry, without their former source."""
+    subnet = ipaddress.IPv4Network(network.subnet)
+    return [
+        HeldRoute(
+            route.dst, route.gateway, route.dev, route.protocol, route.scope, "", route.metric
+        )
+        for route in routes
+        if _is_inside(route.gateway, subnet)
+    ]
+
+
+def _is_inside(gateway: str, subnet: ipaddress.IPv4Network) -> bool:
+    try:
+        return ipaddress.IPv4Address(gateway) in subnet
+    except ValueError:
+        return False
+
+
+def _restore_routes(port: WantedPort, routes: Iterable[HeldRoute]) -> Iterator[Command]:
+    for route in routes:
+        words = ["route", "replace", route.dst]
+        for key, value in (
+            ("via", route.gateway), ("dev", route.dev), ("proto", route.protocol),
+            ("scope", route.scope), ("src", route.prefsrc), ("metric", str(route.metric or "")),
+        ):  # fmt: skip
+            words += [key, value] if value else []
+        yield _ip(port, *words)
+
+
+#: A node's network service brings an interface up within seconds.
+PATIENCE_S = 30.0
+
+
+def has_address(port: WantedPort, patience_s: float = PATIENCE_S) -> Verification:
+    shown = Command(port.node, ("ip", "-o", "-4", "addr", "show", "dev", port.interface))
+    return Verification(shown, f" {port.cidr} ", patience_s=patience_s)
+
+
+def has_mtu(port: WantedPort, mtu_bytes: int, patience_s: float = PATIENCE_S) -> Verification:
+    shown = Command(port.node, ("ip", "-o", "link", "show", "dev", port.interface))
+    return Verification(shown, f" mtu {mtu_bytes} ", patience_s=patience_s)
+
+
+def port_checks(network: WantedNetwork, port: WantedPort) -> Iterator[Verification]:
+    yield has_address(port)
+    if not isinstance(network.mtu_bytes, Skipped):
+        yield has_mtu(port, network.mtu_bytes)
 
 
 def define(job: Draft) -> Iterator[Step]:
@@ -25,7 +199,7 @@ def define(job: Draft) -> Iterator[Step]:
     """
     for node in job.nodes:
         state = links.state(job, node)
-        for place, step in ip_addresses.misplaced_addresses(job, node, state):
+        for place, step in misplaced_addresses(job, node, state):
             yield lifeline.with_consent(job, place, step)
         for network, port in job.ports_of(node):
             for step in _port_steps(network, port, state):
@@ -46,7 +220,7 @@ def notes(job: Draft) -> Iterator[str]:
             )
         for address in link.ipv4:
             is_planned = address.ip == port.ip or address.ip in job.owners
-            if not is_planned and not ip_addresses.is_wrong(address, network, port):
+            if not is_planned and not is_wrong(address, network, port):
                 yield f"{port.where} also has {address.cidr} in another subnet; it stays"
 
 
@@ -55,7 +229,7 @@ def _port_steps(network: WantedNetwork, port: WantedPort, state: State) -> Itera
     if not isinstance(network.mtu_bytes, Skipped):
         yield _mtu_step(port, network.mtu_bytes, link)
     yield _up_step(port, link)
-    yield ip_addresses.address_step(network, port, link, state.routes)
+    yield address_step(network, port, link, state.routes)
     if isinstance(link, IpLink) and not isinstance(state.routes, Skipped):
         yield from _route_step(network, port, link, state.routes)
 
@@ -72,7 +246,7 @@ def _mtu_step(port: WantedPort, mtu_bytes: int, link: IpLink | Skipped) -> Step:
         f"it is {present_mtu}: larger packets are dropped or fragmented" if present_mtu
         else "all ends of a network need the same",
         (setting(mtu_bytes),),
-        (ip_addresses.has_mtu(port, mtu_bytes, 0.0),),
+        (has_mtu(port, mtu_bytes, 0.0),),
         (setting(present_mtu),) if present_mtu else (),
         undo_note="" if present_mtu else "its former MTU is not known",
         fulfilled=f"{port.where} has MTU {present_mtu}" if present_mtu == mtu_bytes else "",

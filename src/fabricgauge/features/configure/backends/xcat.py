@@ -14,11 +14,10 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 
 from fabricgauge.features.configure import files, lifeline, links
-from fabricgauge.features.configure.backends import ip_addresses
-from fabricgauge.features.configure.backends.kind import Backend, require_plain
+from fabricgauge.features.configure.backends.ip import flush_address, port_checks
 from fabricgauge.features.configure.description import Image
 from fabricgauge.features.configure.image import packed_check
-from fabricgauge.features.configure.job import HEAD, Draft
+from fabricgauge.features.configure.job import HEAD, Backend, Draft
 from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
@@ -83,12 +82,8 @@ def activate(job: Draft) -> Iterator[Step]:
         f"{_POSTSCRIPT} reads the defined nics; its -s also configures the interface that the nodes"
         " were installed by anew, by which they are mostly reached",
         (Command(HEAD, ("updatenode", nodes, "-P", f"{_POSTSCRIPT} -s")),),
-        tuple(
-            check
-            for network, port in job.ports
-            for check in ip_addresses.port_checks(network, port)
-        ),
-        tuple(ip_addresses.flush_address(port) for port in new),
+        tuple(check for network, port in job.ports for check in port_checks(network, port)),
+        tuple(flush_address(port) for port in new),
         undo_note=f"files that {_POSTSCRIPT} wrote on a node's disk stay",
         consent=lifeline.CONSENT,
     )
@@ -120,7 +115,7 @@ def pack(job: Draft, image: Image) -> Iterator[Step]:
 
 
 def _network_step(job: Draft, network: WantedNetwork) -> Step:
-    name = require_plain(network.name, "network", "xCAT")
+    name = _require_plain(network.name, "network")
     subnet = ipaddress.IPv4Network(network.subnet)
     values = {"net": str(subnet.network_address), "mask": str(subnet.netmask)}
     if not isinstance(network.mtu_bytes, Skipped):
@@ -138,6 +133,24 @@ def _network_step(job: Draft, network: WantedNetwork) -> Step:
         "nics and names refer to it, and makedns leaves out names in no defined network",
         () if held else (remove,),
     )  # fmt: skip
+
+
+#: Without separators of xCAT's tables, and no option.
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,62}")
+
+
+def _require_plain(name: str, kind: str) -> str:
+    """Return the name.
+
+    Raises:
+        UsageError: xCAT's tables would hold another name.
+    """
+    if not _PLAIN.fullmatch(name):
+        raise UsageError(
+            f"{kind} {name!r:.80} cannot be written for xCAT: it has special characters;"
+            " use the backend ip, or give it another name"
+        )
+    return name
 
 
 def _definition_step(
@@ -174,7 +187,7 @@ def _nic_step(job: Draft, network: WantedNetwork, port: WantedPort) -> Step:
             f"{job.description.origin}: xCAT takes no suffix with a dot, and {network.name} has"
             f" {network.suffix}; write it without"
         )
-    node, interface = port.node, require_plain(port.interface, "interface", "xCAT")
+    node, interface = port.node, _require_plain(port.interface, "interface")
     nic_values = (port.ip, network.name, _TYPES[network.kind], network.suffix)
     values = {
         f"{attribute}.{interface}": value
