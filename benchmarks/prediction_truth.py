@@ -28,8 +28,7 @@ from benchmarks.tables import heading
 from numpy.typing import NDArray
 
 from fabricgauge.compare.sides import find_side
-from fabricgauge.features.application.prediction import predict, recorded_s
-from fabricgauge.features.application.prediction_values import Prediction, Span
+from fabricgauge.features.application.prediction import Prediction, Span, predict, recorded_s
 from fabricgauge.features.application.profile import FOLDER, read_profiles
 from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.features.vary.wires import wire_of
+from fabricgauge.features.vary.layers import wire_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, IpoibPort, Node
 

@@ -56,7 +56,7 @@ FEATURES: tuple[Feature, ...] = (
                 "Run a check as a Slurm job: write, submit, wait, judge.",
             ),
             "collect": (
-                "jobs.collect_verb:collect",
+                "jobs.submit_verb:collect",
                 "Judge the results of the jobs of an earlier submit.",
             ),
         },
@@ -74,8 +74,8 @@ FEATURES: tuple[Feature, ...] = (
             ),
         },
         roles={
-            "predict": "application.prediction_option:predict_times",
-            "predicted": "application.prediction_option:predicted_blocks",
+            "predict": "application.prediction_content:predict_times",
+            "predicted": "application.prediction_content:predicted_blocks",
             "stored": "application.stored:show_stored",
             "listed": "application.stored:list_stored",
             "imported": "application.stored:import_file",
@@ -143,9 +143,9 @@ FEATURES: tuple[Feature, ...] = (
         "vary",
         roles={
             "vary": "vary.option:vary",
-            "sweep": "vary.sweep:measure_sweep",
+            "sweep": "vary.option:measure_sweep",
             "swept": "vary.vary:read_varied",
-            "swept_blocks": "vary.layers_content:layer_blocks",
+            "swept_blocks": "vary.content:layer_blocks",
             "stored": "vary.option:show_stored",
             "listed": "vary.option:list_stored",
         },

@@ -3,9 +3,8 @@
 import msgspec
 import pytest
 
-from fabricgauge.features.application.prediction import predict
+from fabricgauge.features.application.prediction import Prediction, predict
 from fabricgauge.features.application.prediction_content import delayed, headline, waiting
-from fabricgauge.features.application.prediction_values import Prediction
 from fabricgauge.features.application.profile_values import (
     ApplicationProfile,
     CallMix,

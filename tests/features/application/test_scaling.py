@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.features.application.scale import Application, find_metric, parse_metric
-from fabricgauge.features.application.scale_values import Metric, ScaleLaunch, ScalePoint, ScaleRun
-from fabricgauge.features.application.scaling import with_points
+from fabricgauge.features.application.scaling import (
+    Metric,
+    ScaleLaunch,
+    ScalePoint,
+    ScaleRun,
+    with_points,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import UsageError

@@ -5,19 +5,19 @@ import pytest
 from tests.docs.json_schemas import require_fit
 from tests.report import sample, sample_verdicts
 
-from fabricgauge.features.campaign.campaign_file import find_campaign
+from fabricgauge.features.campaign.campaign_file import (
+    RESULT_FORMAT,
+    RESULT_VERSION,
+    CampaignResult,
+    PartResult,
+    find_campaign,
+    part_outcome,
+)
 from fabricgauge.features.campaign.content import (
     KIND,
     MeasuredCampaign,
     MeasuredPart,
     headline,
-)
-from fabricgauge.features.campaign.results import (
-    RESULT_FORMAT,
-    RESULT_VERSION,
-    CampaignResult,
-    PartResult,
-    part_outcome,
 )
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.logs.references.interface import reference

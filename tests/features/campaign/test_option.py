@@ -13,16 +13,14 @@ from tests.features.history.runs import RECORDED
 from fabricgauge.features.campaign import option, running
 from fabricgauge.features.campaign.campaign_file import (
     FORMAT,
-    VERSION,
-    find_campaign,
-    read_campaign,
-)
-from fabricgauge.features.campaign.results import (
     RESULT_FILE,
     RESULT_FORMAT,
     RESULT_VERSION,
+    VERSION,
     CampaignResult,
     PartResult,
+    find_campaign,
+    read_campaign,
 )
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import CannotRun, StoreError, ToolMissing

@@ -9,13 +9,13 @@ import pytest
 from tests.cli.typed import typed
 
 from fabricgauge.cli.options import Printing
-from fabricgauge.features.campaign.campaign_file import find_campaign
-from fabricgauge.features.campaign.results import (
+from fabricgauge.features.campaign.campaign_file import (
     RESULT_FILE,
     RESULT_FORMAT,
     RESULT_VERSION,
     CampaignResult,
     PartResult,
+    find_campaign,
 )
 from fabricgauge.features.jobs.check_job import (
     JOBS,

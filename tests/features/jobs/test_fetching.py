@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.features.jobs.fetching import FETCHED, fetch_results
-from fabricgauge.features.jobs.slurm.job_state import JobState
+from fabricgauge.features.jobs.slurm.slurm import JobState
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.store.run_directory import RunDirectory

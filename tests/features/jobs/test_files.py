@@ -12,7 +12,7 @@ from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import ClaimedAttempts, end_of_launch, find_attempts
 from fabricgauge.features.jobs.collect import collect_results
 from fabricgauge.features.jobs.job import limit_s
-from fabricgauge.features.jobs.slurm.job_state import JobState
+from fabricgauge.features.jobs.slurm.slurm import JobState
 from fabricgauge.features.jobs.submit import MAX_LOOKS, wait_for_files
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request

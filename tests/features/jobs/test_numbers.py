@@ -9,8 +9,7 @@ from tests.features.jobs.test_submit_verb import job
 from fabricgauge.features.jobs.collect import explain_no_results
 from fabricgauge.features.jobs.numbers import find_lost, job_numbers_of, wait_for_lost
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.features.jobs.slurm.slurm import NoAnswer, Submitted
+from fabricgauge.features.jobs.slurm.slurm import JobState, NoAnswer, Submitted
 from fabricgauge.features.jobs.submit import unfinished
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.fabric import Topology

@@ -9,8 +9,14 @@ from tests.check.plan.test_pair_jobs import TEMPLATE, names
 from fabricgauge.check.plan.pair_jobs import pair_plan
 from fabricgauge.features.jobs.pair_queue import AllStuck, PairQueue
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.features.jobs.slurm.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
+from fabricgauge.features.jobs.slurm.slurm import (
+    Away,
+    JobState,
+    NoAnswer,
+    NotNow,
+    Submitted,
+    Unclear,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.engine import Engine, Mpi

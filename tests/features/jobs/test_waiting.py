@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from fabricgauge.features.jobs.numbers import LONGEST_S, wait_for_jobs
-from fabricgauge.features.jobs.slurm.job_state import UNKNOWN, JobState
+from fabricgauge.features.jobs.slurm.slurm import UNKNOWN, JobState
 from fabricgauge.model.progress import Progress
 
 PENDING, RUNNING, DONE = JobState("PENDING"), JobState("RUNNING"), JobState("COMPLETED")

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fabricgauge.features.simulate.simulate import prepared
-from fabricgauge.features.simulate.simulator import simulation
+from fabricgauge.features.simulate.simulator import prepared, simulation
 from fabricgauge.model.engine import Engine
 from fabricgauge.nodes import process
 

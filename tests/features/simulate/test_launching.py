@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.features.simulate.simulate import launch_command, launch_files, prepared
-from fabricgauge.features.simulate.simulator import simulation
+from fabricgauge.features.simulate.simulator import (
+    launch_command,
+    launch_files,
+    prepared,
+    simulation,
+)
 from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun
 

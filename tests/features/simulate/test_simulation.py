@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.simulate.simulate import planted_text
-from fabricgauge.features.simulate.simulator import simulation
+from fabricgauge.features.simulate.simulator import planted_text, simulation
 from fabricgauge.model.errors import UsageError
 
 

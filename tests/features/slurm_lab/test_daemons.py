@@ -11,7 +11,7 @@ from tests.features.slurm_lab.slurm_jobs import agents, await_job, job, node_sta
 from tests.lab.conftest import MakeLab, marked, on
 from tests.lab.test_lab import FABRICGAUGE
 
-from fabricgauge.features.slurm_lab import cluster, view
+from fabricgauge.features.slurm_lab import cluster
 from fabricgauge.features.slurm_lab.conf import slurm_conf
 from fabricgauge.lab import tools
 from fabricgauge.lab import up as up_module
@@ -112,8 +112,8 @@ def test_nothing_is_left_when_a_daemon_does_not_start(
     monkeypatch.setattr(cluster, "start_all", seen)
     monkeypatch.setattr(cluster, "_READY_TIMEOUT_S", patience_s)
     monkeypatch.setattr(cluster, "slurm_conf", lambda *words: f"{slurm_conf(*words)}{setting}\n")
-    monkeypatch.setattr(view, "munge_works", lambda _: True)
-    monkeypatch.setattr(view, "present", lambda _: frozenset())
+    monkeypatch.setattr(cluster, "munge_works", lambda _: True)
+    monkeypatch.setattr(cluster, "present", lambda _: frozenset())
     with pytest.raises(LabError, match=message) as raised:
         make_lab(slurm=True)
     assert "\n" not in str(raised.value)
@@ -128,8 +128,8 @@ def test_down_ends_the_daemons_of_a_lab_whose_up_was_killed(
     name = f"t-lab-slurm-killed-{os.getpid()}"
     code = (
         "import os, sys; from fabricgauge.lab import up;"
-        "from fabricgauge.features.slurm_lab import view;"
-        f"view.{step} = lambda *_: os.kill(os.getpid(), 9);"
+        "from fabricgauge.features.slurm_lab import cluster;"
+        f"cluster.{step} = lambda *_: os.kill(os.getpid(), 9);"
         "up.up(up.LabSpec(sys.argv[1], slurm=True))"
     )
     try:

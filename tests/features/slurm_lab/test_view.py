@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.features.slurm_lab.view import parse_mpi_list, parse_present, preferred_mpi
+from fabricgauge.features.slurm_lab.cluster import parse_mpi_list, parse_present, preferred_mpi
 
 MPI_LIST = """\
 MPI plugin types are...

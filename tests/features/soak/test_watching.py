@@ -11,15 +11,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fabricgauge.features.soak.events import join_dips
-from fabricgauge.features.soak.records import SoakRecord, parse_record
 from fabricgauge.features.soak.watching import (
     LASTING_S,
     MOST_DIPS,
     MOST_POINTS,
     WAITING_S,
     Dip,
+    SoakRecord,
     SoakWatch,
     Stuck,
+    parse_record,
 )
 from fabricgauge.nodes.discover.ranks import NO_ANSWER
 

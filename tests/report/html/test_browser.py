@@ -13,8 +13,7 @@ from tests.features.application import test_scaling
 from tests.report import sample, sample_verdicts
 
 from fabricgauge.features.application.scale_content import KIND
-from fabricgauge.features.application.scale_values import ScaleRun
-from fabricgauge.features.application.scaling import with_points
+from fabricgauge.features.application.scaling import ScaleRun, with_points
 from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report.formats import formats_of, report

@@ -19,18 +19,19 @@ from fabricgauge.features.application.profile import (
     FOLDER_VARIABLE,
     is_launcher,
     mpi_of_command,
+    profile_library,
     read_profiles,
 )
 from fabricgauge.features.application.profile_values import ApplicationProfile
-from fabricgauge.features.application.profiler import profile_library
-from fabricgauge.features.application.scale_values import (
+from fabricgauge.features.application.scaling import (
+    NODES,
     SCALED,
     Metric,
     Scaled,
     ScaleLaunch,
     ScaleRun,
+    with_points,
 )
-from fabricgauge.features.application.scaling import NODES, with_points
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.rules import path, placement

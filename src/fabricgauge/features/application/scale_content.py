@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 
-from fabricgauge.features.application.scale_values import Scaled, ScalePoint
+from fabricgauge.features.application.scaling import Scaled, ScalePoint
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.verdict import Outcome

@@ -11,7 +11,7 @@ from fabricgauge.features.application.profile import (
     profiles_at,
     require_recorded,
 )
-from fabricgauge.features.application.scale_values import SCALED
+from fabricgauge.features.application.scaling import SCALED
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings

@@ -4,8 +4,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.features.campaign.campaign_file import Part
-from fabricgauge.features.campaign.results import CampaignResult, PartResult, part_outcome
+from fabricgauge.features.campaign.campaign_file import (
+    CampaignResult,
+    Part,
+    PartResult,
+    part_outcome,
+)
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.estimate import Estimate

@@ -10,9 +10,13 @@ import msgspec
 
 from fabricgauge.check.conclude import conclude
 from fabricgauge.cli.show import page, print_report
-from fabricgauge.features.campaign.campaign_file import find_campaign
+from fabricgauge.features.campaign.campaign_file import (
+    RESULT_FILE,
+    CampaignResult,
+    PartResult,
+    find_campaign,
+)
 from fabricgauge.features.campaign.content import MeasuredCampaign, MeasuredPart
-from fabricgauge.features.campaign.results import RESULT_FILE, CampaignResult, PartResult
 from fabricgauge.features.campaign.running import measure_campaign
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.judge.thresholds import Thresholds, thresholds_from

@@ -13,12 +13,13 @@ import msgspec
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
 from fabricgauge.check.target import made_lab, reach_hosts
-from fabricgauge.features.campaign.campaign_file import Campaign, Part
-from fabricgauge.features.campaign.results import (
+from fabricgauge.features.campaign.campaign_file import (
     RESULT_FILE,
     RESULT_FORMAT,
     RESULT_VERSION,
+    Campaign,
     CampaignResult,
+    Part,
     PartResult,
     part_outcome,
 )

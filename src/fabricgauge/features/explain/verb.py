@@ -11,7 +11,7 @@ from fabricgauge.cli.show import print_report
 from fabricgauge.model.errors import CannotRun
 
 if TYPE_CHECKING:
-    from fabricgauge.features.explain.entries import Entry
+    from fabricgauge.features.explain.content import Entry
 
 #: The pages in an installed package, and in a checkout.
 INSTALLED = Path(__file__).resolve().parents[2] / "_manual"
@@ -32,8 +32,7 @@ def explain(words: tuple[str, ...], **options: Any) -> None:
     NAME is e.g. fraction, INCONCLUSIVE, fraction.pass or half round trip. Without it, lists all
     names. The texts are those of the documentation, and come with the program.
     """
-    from fabricgauge.features.explain.content import Explanation
-    from fabricgauge.features.explain.entries import find_entries
+    from fabricgauge.features.explain.content import Explanation, find_entries
 
     entries = all_entries()
     if words:
@@ -49,7 +48,7 @@ def all_entries() -> "tuple[Entry, ...]":
     Raises:
         CannotRun: the package lacks its pages.
     """
-    from fabricgauge.features.explain.entries import read_entries
+    from fabricgauge.features.explain.content import read_entries
 
     for folder in (INSTALLED, CHECKOUT):
         files = {page: folder / f"{page}.md" for page in PAGES}

@@ -20,7 +20,7 @@ from fabricgauge.cli.show import show
 from fabricgauge.features.jobs.numbers import wait_for_jobs
 from fabricgauge.features.jobs.options import Submission
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.options import build_options
+from fabricgauge.features.jobs.slurm.slurm import build_options
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun, UsageError

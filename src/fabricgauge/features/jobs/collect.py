@@ -25,7 +25,7 @@ from fabricgauge.features.jobs.attempts import (
 )
 from fabricgauge.features.jobs.job import plan_of, ports_label
 from fabricgauge.features.jobs.numbers import number_by_folder
-from fabricgauge.features.jobs.slurm.job_state import JobState
+from fabricgauge.features.jobs.slurm.slurm import JobState
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, BatchJob
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric

@@ -10,9 +10,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.features.jobs.slurm.options import placing_options
-from fabricgauge.features.jobs.slurm.slurm import first_node
+from fabricgauge.features.jobs.slurm.slurm import JobState, first_node, placing_options
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes import process

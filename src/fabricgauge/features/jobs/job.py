@@ -13,7 +13,6 @@ import msgspec
 
 from fabricgauge.check.measure import GRACE_S, START_PER_RANK_S, START_S, launch_options
 from fabricgauge.features.jobs.request import ASSUMED_NETWORKS
-from fabricgauge.features.jobs.slurm.options import build_options
 from fabricgauge.features.jobs.slurm.script import (
     DISCOVERY_S,
     Carried,
@@ -21,6 +20,7 @@ from fabricgauge.features.jobs.slurm.script import (
     ScriptLaunch,
     script_text,
 )
+from fabricgauge.features.jobs.slurm.slurm import build_options
 from fabricgauge.lab.host_access import nodes_are_machines
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, FOUND_MPIEXEC, BatchJob, Request

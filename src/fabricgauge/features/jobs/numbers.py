@@ -7,8 +7,7 @@ import msgspec
 
 from fabricgauge.features.jobs.attempts import find_attempts
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.features.jobs.slurm.options import clusters
+from fabricgauge.features.jobs.slurm.slurm import JobState, clusters
 from fabricgauge.model.progress import Progress
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import append_job, jobs, read_batch

@@ -15,7 +15,7 @@ from fabricgauge.features.jobs.numbers import (
     scancel_command,
 )
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import JobState
+from fabricgauge.features.jobs.slurm.slurm import JobState
 from fabricgauge.features.jobs.submit import submit_job
 from fabricgauge.model.batch import Batch
 from fabricgauge.model.engine import Engine

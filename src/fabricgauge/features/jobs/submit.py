@@ -25,7 +25,7 @@ from fabricgauge.features.jobs.numbers import (
 )
 from fabricgauge.features.jobs.request import target_of_jobs
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import FORGOTTEN, JobState
+from fabricgauge.features.jobs.slurm.slurm import FORGOTTEN, JobState
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.engine import Engine

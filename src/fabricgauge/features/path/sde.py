@@ -8,7 +8,9 @@ tool and files of SDE 8.63 (a section per function, each with its *total), the S
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 
 from fabricgauge.features.path.values import (
     CALLS,
@@ -24,6 +26,24 @@ from fabricgauge.features.path.values import (
     Uses,
 )
 from fabricgauge.model.errors import StoreError
+from fabricgauge.store.files.reading import opened
+
+#: Bytes of a file that show if SDE wrote it. A mix has its images first.
+_HEAD_BYTES = 1 << 16
+
+
+def sde_files(place: Path) -> list[Path]:
+    """Return a file if it is SDE's, or SDE's files in a directory; none in a stored run."""
+    if place.is_dir():
+        return [file for file in sorted(place.iterdir()) if file.is_file() and _is_sde(file)]
+    return [place] if place.is_file() and _is_sde(place) else []
+
+
+def _is_sde(file: Path) -> bool:
+    with suppress(OSError), opened(file) as stream:
+        return is_sde(stream.read(_HEAD_BYTES).decode("utf-8", "replace"))
+    return False
+
 
 #: An instruction: thread if -log:mt names it, address, then image and function of -dt_symbols.
 _INSTRUCTION = re.compile(r"(?:TID(\d+): +)?INS 0x([0-9a-fA-F]+)(?: \[[0-9a-fA-F]+\])?( .*)?")

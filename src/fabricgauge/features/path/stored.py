@@ -12,8 +12,7 @@ from fabricgauge.features.path.changes_content import change_sections, headline
 from fabricgauge.features.path.comparing import compare_paths
 from fabricgauge.features.path.published_paths import is_listing, reference_paths
 from fabricgauge.features.path.recording import FILE, read_paths
-from fabricgauge.features.path.sde import sde_paths
-from fabricgauge.features.path.sde_files import sde_files
+from fabricgauge.features.path.sde import sde_files, sde_paths
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.verdict import Outcome

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.features.rdma_lab import packages, siw
+from fabricgauge.features.rdma_lab import packages
 from fabricgauge.lab.tools import Notify, silent
 from fabricgauge.model.errors import LabError
 from fabricgauge.store.files.ownership import not_own, place
@@ -75,7 +75,7 @@ def image(driver: str, notify: Notify = silent) -> Image:
 def _prepare_image(driver: str, notify: Notify) -> Image:
     kernel = _prepare_kernel(notify)
     package = kernel.name.rpartition("@")[0]
-    extra = [siw.module(package, _cache_folder(), notify)] if driver == "siw" else []
+    extra = [packages.build_siw(package, _cache_folder(), notify)] if driver == "siw" else []
     files = members(_INIT.read_bytes(), kernel, extra)
     initrd = _cache_folder() / f"{content_key(files)}.cpio"
     if not initrd.exists():

@@ -1,11 +1,16 @@
-"""Download Debian packages and unpack them into a folder, without installing them."""
+"""Download Debian packages and unpack them into a folder, without installing them.
+
+The module ``siw`` (iWARP over TCP) is built of them, since Debian's kernels do not contain it.
+"""
 
 import getpass
 import re
 import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from fabricgauge.lab.tools import Notify
 from fabricgauge.model.errors import LabError, ToolMissing
 from fabricgauge.nodes import process
 
@@ -59,3 +64,48 @@ def run(argv: Sequence[str], remedy: str, folder: Path | None = None) -> None:
     if completed.exit_code:
         reason = " ".join(completed.stderr.split()[-60:]) or "no reason given"
         raise LabError(f"{' '.join(argv[:2])} failed: {reason:.500}; {remedy}")
+
+
+_SIW_SOURCE = "drivers/infiniband/sw/siw"
+_SIW_REMEDY = "siw cannot be built, so use --rdma roce"
+
+
+def build_siw(kernel: str, cache: Path, notify: Notify) -> Path:
+    """Return ``siw.ko`` for the kernel of the package ``linux-image-…``, kept in ``cache``.
+
+    Raises:
+        ToolMissing: apt, tar or make is not installed.
+        LabError: a package is not available, or the compilation fails.
+    """
+    cached = cache / kernel.replace("linux-image-", "siw-") / "siw.ko"
+    if not cached.exists():
+        require()
+        notify("compiling siw for that kernel (downloads about 170 MB), once")
+        with tempfile.TemporaryDirectory(prefix=".siw-", dir=cache) as name:
+            built = _build(kernel.replace("linux-image-", "linux-headers-"), Path(name))
+            cached.parent.mkdir(exist_ok=True)
+            built.rename(cached)
+    return cached
+
+
+def _build(headers: str, folder: Path) -> Path:
+    """Compile it as a module outside the kernel's tree (Linux, Documentation/kbuild/modules)."""
+    version = headers.removeprefix("linux-headers-")
+    dependencies = (
+        depends_on(headers, r"linux-headers-[\w.+~-]+-common"),
+        depends_on(headers, r"linux-kbuild-[\w.+~-]+"),
+    )
+    series = ".".join(version.split(".")[:2])
+    unpack(folder, headers, *filter(None, dependencies), f"linux-source-{series}")
+    sources = folder / "usr" / "src"
+    common, amd64 = (next(sources.glob(f"linux-headers-*-{end}")) for end in ("common", "amd64"))
+    run(
+        ["tar", "-xf", str(sources / f"linux-source-{series}.tar.xz"), "-C", str(folder),
+         f"linux-source-{series}/{_SIW_SOURCE}"], _SIW_REMEDY,
+    )  # fmt: skip
+    source = folder / f"linux-source-{series}" / _SIW_SOURCE
+    run(
+        ["make", "-C", str(common), f"O={amd64}", f"M={source}", "CONFIG_RDMA_SIW=m",
+         "CONFIG_DEBUG_INFO_BTF_MODULES=", "-j2", "modules"], _SIW_REMEDY,
+    )  # fmt: skip
+    return source / "siw.ko"

@@ -1,10 +1,11 @@
-"""Write the files of a lab's Slurm, and start and end its daemons.
+"""Write the files of a lab's Slurm, start and end its daemons, and query their state.
 
 Process id and start time identify a daemon. munged and slurmctld run on the head, a slurmd on each
 other node. A virtual machine has a munged of its own, and its process ids mean nothing here.
 """
 
 import os
+import re
 import secrets
 import signal
 import time
@@ -15,7 +16,6 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.features.slurm_lab import view
 from fabricgauge.features.slurm_lab.conf import (
     CGROUP_CONF,
     MUNGE,
@@ -107,14 +107,14 @@ def start_all(state: LabState) -> LabState:
     """
     state = _start_munged(state)
     names = [node.name for node in state.nodes if node.index]
-    mpi = view.preferred_mpi(view.mpi_plugins(state))
+    mpi = preferred_mpi(mpi_plugins(state))
     _write_conf(Path(state.directory) / "slurm", names, mpi, emulated=bool(state.rdma))
     for node in state.nodes:
         if state.rdma and node.index:
             _start_in_machine(state, node.name)
         else:
             state = _start_daemon(state, "slurmd" if node.index else "slurmctld", node.name)
-    _await(state, state.slurm, lambda: view.present(state) >= set(names), "not all nodes are idle")
+    _await(state, state.slurm, lambda: present(state) >= set(names), "not all nodes are idle")
     return state
 
 
@@ -131,11 +131,11 @@ def start(state: LabState, node: str) -> LabState:
     state = _start_daemon(state, program, node)
     daemons = _recorded_daemons(state, program, node)
     if node == HEAD:
-        _await(state, daemons, lambda: view.controller_answers(state), "it does not answer")
+        _await(state, daemons, lambda: controller_answers(state), "it does not answer")
         return state
-    _await(state, daemons, lambda: view.slurmd_answers(state, node), "it does not answer")
+    _await(state, daemons, lambda: slurmd_answers(state, node), "it does not answer")
     if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, "slurmctld", HEAD)):
-        _await(state, daemons, lambda: node in view.present(state), "slurmctld does not list it")
+        _await(state, daemons, lambda: node in present(state), "slurmctld does not list it")
     return state
 
 
@@ -214,7 +214,7 @@ def _start_in_machine(state: LabState, node: str) -> None:
 def _start_munged(state: LabState) -> LabState:
     state = _start_daemon(state, "munged", HEAD)
     munged = _recorded_daemons(state, "munged", HEAD)
-    _await(state, munged, lambda: view.munge_works(state), "it issues no credential")
+    _await(state, munged, lambda: munge_works(state), "it issues no credential")
     return state
 
 
@@ -303,3 +303,65 @@ def _await_end(daemon: Daemon, remains: Callable[[Daemon], object], remedy: str)
                 f"{remedy}"
             )
         time.sleep(0.02)
+
+
+#: Slurm's clients wait up to MessageTimeout, 10 s here, for a controller that does not run.
+_TIMEOUT_S = 30.0
+
+#: Plugins in the order of preference; Open MPI and MPICH use PMIx, MPICH and Intel MPI PMI-2.
+_MPI_PREFERENCE = ("pmix", "pmi2")
+
+#: Compact node states (sinfo(1), NODE STATE CODES) of nodes that have not registered.
+_ABSENT = frozenset({"down", "unk"})
+
+
+def munge_works(state: LabState) -> bool:
+    return _run(state, "munge", "--no-input").exit_code == 0
+
+
+def mpi_plugins(state: LabState) -> frozenset[str]:
+    """Return the plugins that ``srun --mpi`` accepts in this lab."""
+    completed = _run(state, "srun", "--mpi=list")
+    return parse_mpi_list(completed.stdout + completed.stderr)
+
+
+def parse_mpi_list(text: str) -> frozenset[str]:
+    """Return the names in the output of ``srun --mpi=list``: lines with a single word.
+
+    Some versions of Slurm print ``srun:`` before each line.
+    """
+    lines = [line.removeprefix("srun: ").strip() for line in text.splitlines()]
+    return frozenset(line for line in lines if re.fullmatch(r"[a-z0-9_]+", line))
+
+
+def preferred_mpi(plugins: frozenset[str]) -> str:
+    """Return pmix if Slurm has it, else pmi2, else none."""
+    return next((name for name in _MPI_PREFERENCE if name in plugins), "none")
+
+
+def controller_answers(state: LabState) -> bool:
+    return _run(state, "scontrol", "ping").stdout.rstrip().endswith("is UP")
+
+
+def slurmd_answers(state: LabState, node: str) -> bool:
+    return _run(state, "scontrol", "show", "slurmd", node=node).exit_code == 0
+
+
+def present(state: LabState) -> frozenset[str]:
+    """Return the nodes that slurmctld reports as present; none while it does not run."""
+    return parse_present(_run(state, "sinfo", "-h", "-N", "-o", "%N %t").stdout)
+
+
+def parse_present(text: str) -> frozenset[str]:
+    """Return the present nodes from lines ``NODE STATE``; ``*`` marks a node without response."""
+    rows = (line.split() for line in text.splitlines())
+    return frozenset(
+        row[0]
+        for row in rows
+        if len(row) == 2 and not row[1].endswith("*") and row[1] not in _ABSENT
+    )
+
+
+def _run(state: LabState, program: str, *words: str, node: str = HEAD) -> process.Completed:
+    argv = [*entry(state, node), tools.path_of(program), *words]
+    return process.run(argv, timeout_s=_TIMEOUT_S, env={"PATH": tools.SEARCH_PATH}, cwd=Path("/"))

@@ -4,8 +4,7 @@ Comes in: a begun run (nodes, network, run directory). Goes out: ``Soaked``, sto
 with a page, and each dip in dips.jsonl the moment it is over.
 
     program     the measuring program, built once for each MPI (engine/soak)
-    records     its lines
-    watching    records → dips, stalls and stuck ranks; pure, and its memory does not grow
+    watching    its lines → dips, stalls and stuck ranks; pure, and its memory does not grow
     answers     what management asks of the nodes, before the load and under it
     soaking     starts the program, watches it, stores the result
     content     what a report shows

@@ -24,8 +24,16 @@ from fabricgauge.features.soak.proof import (
     judge_crossings,
     judge_rate,
 )
-from fabricgauge.features.soak.records import SoakRecord, parse_record
-from fabricgauge.features.soak.watching import PAUSE_S, WAITING_S, Dip, Direction, SoakWatch, Stuck
+from fabricgauge.features.soak.watching import (
+    PAUSE_S,
+    WAITING_S,
+    Dip,
+    Direction,
+    SoakRecord,
+    SoakWatch,
+    Stuck,
+    parse_record,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError

@@ -2,18 +2,22 @@
 
 The figures are medians over blocks. Their interval lies between two order statistics, for any
 distribution (Conover, Practical Nonparametric Statistics, section 3.2). A ledger has only data that
-crossed one wire: otherwise the wire is a part of a difference.
+crossed one wire: otherwise the wire is a part of a difference. An RDMA port, the interface on it
+and IP over InfiniBand are ways to one wire: that of an adapter.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.features.vary.wires import find_used_wires
 from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.evidence import InterfaceTraffic, RunEvidence
+from fabricgauge.model.fabric import Fabric, Node, is_adapter_port
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Factor, Layer
 from fabricgauge.model.words.sentences import listed
@@ -99,3 +103,47 @@ def _outside_count(count: int) -> tuple[int, float]:
     fine = np.flatnonzero(1.0 - 2.0 * tails >= CONFIDENCE)
     outside = int(fine[-1]) if fine.size else 0
     return outside, float(1.0 - 2.0 * tails[outside])
+
+
+#: A wire was used if it carried at least this share of a node's bytes; control traffic is less.
+USED = 0.1
+
+#: Used wires by node.
+Wires = Mapping[str, frozenset[str]]
+
+
+def find_used_wires(fabric: Fabric, evidence: RunEvidence) -> dict[str | None, Wires]:
+    """Return the used wires by network; a node whose interfaces counted nothing has none."""
+    return {
+        traffic.network: {
+            node.node: _find_node_wires(fabric, node.node, node.crossings) for node in traffic.nodes
+        }
+        for traffic in evidence.traffic
+    }
+
+
+def _find_node_wires(
+    fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]
+) -> frozenset[str]:
+    node, octets = fabric.node(name), Counter[str]()
+    for crossing in crossings:
+        wire = (
+            crossing.interface if isinstance(node, Skipped) else wire_of(node, crossing.interface)
+        )
+        # The receiver of a stream sends little, perhaps only control messages.
+        octets[wire] += crossing.sent_bytes + crossing.received_bytes
+    least = USED * octets.total()
+    return frozenset(wire for wire, count in octets.items() if count and count >= least)
+
+
+def wire_of(node: Node, name: str) -> str:
+    """Return what carries the bytes of an interface or port: its adapter, else itself."""
+    if is_adapter_port(name):
+        interface = next((port.interface for port in node.rdma_ports if port.name == name), "")
+        name = interface if isinstance(interface, str) and interface else name
+    while not isinstance(below := node.interface(node.parent_of(name)), Skipped):
+        name = below.name
+    adapter = node.adapter_of(name)
+    if isinstance(adapter, Skipped):
+        return name
+    return next(iter((*adapter.rdma_devices, *adapter.interfaces)))

@@ -1,21 +1,29 @@
-"""``compare --vary``: measure settings in turns and compare them."""
+"""``compare --vary``, and sweeps for a feature: measure settings in turns and compare them."""
 
 import shlex
 import sys
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fabricgauge.check.plan.design import make_design, require_tool_factors
+from fabricgauge.check.plan.design import (
+    make_design,
+    parse_factor,
+    require_tool_factors,
+)
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.vary import vary as measured_arms
+from fabricgauge.features.vary.content import headline
 from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
-from fabricgauge.model.errors import StoreError
+from fabricgauge.model.errors import StoreError, UsageError
+from fabricgauge.model.progress import Progress
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.stored import StoredRun
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
@@ -23,6 +31,7 @@ from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.listing import describe, read_nodes
 from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.settings import Settings
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
 USUAL_BLOCKS = 10
@@ -100,3 +109,43 @@ def _plan_design(factors: tuple[Factor, ...], seed: int, launches: int) -> Desig
             err=True,
         )
     return make_design(factors, blocks, seed)
+
+
+#: Seed of the random order of arms.
+SEED = 1
+
+
+def measure_sweep(
+    words: Sequence[str],
+    request: MeasurementRequest,
+    settings: Settings,
+    from_files: Collection[str],
+    root: Path,
+    progress: Progress,
+    blocks: int,
+    least_nodes: int,
+) -> tuple[str, str, str]:
+    """Measure all levels of the factors; return outcome, headline and folder of the comparison.
+
+    Raises:
+        UsageError: a level cannot be measured there.
+        KeyboardInterrupt: the user interrupted it; what was measured is stored.
+    """
+    design = make_design(tuple(map(parse_factor, words)), blocks, SEED)
+    require_tool_factors(design.factors, request.tool)
+    with locate_target(request, settings, from_files, None, progress) as target:
+        nodes = len(set(target.ranks))
+        if nodes < least_nodes:
+            raise UsageError(f"it needs {least_nodes} nodes, and there are {nodes}")
+        directory = RunDirectory.create(root)
+        with run_lock(directory), ExitStack() as at_end:
+            design, arms = measured_arms.begin(design, target, directory, at_end)
+            varied, interrupted = measured_arms.run(design, arms, directory, 0.0)
+            directory.write_bytes("report.html", page("varied", varied))
+    if interrupted:
+        raise KeyboardInterrupt
+    # Numbers have a curve over them, layers build on each other: that they differ is no finding.
+    if varied.levels or varied.layers:
+        what = f"figures over {'; '.join(words)}" if varied.levels else "each layer's cost"
+        return "", f"{what}, medians of {blocks} launches", directory.path.name
+    return AS_OF_A_RUN[varied.finding].value, headline(varied), directory.path.name

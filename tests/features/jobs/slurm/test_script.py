@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from fabricgauge.features.jobs.attempts import find_attempts
 from fabricgauge.features.jobs.fetching import fetch_results, is_result, unpack
 from fabricgauge.features.jobs.job import archive
-from fabricgauge.features.jobs.slurm.job_state import JobState
-from fabricgauge.features.jobs.slurm.options import build_options, check_options, clusters
 from fabricgauge.features.jobs.slurm.script import (
     _PLACEHOLDER,
     Carried,
@@ -23,6 +21,7 @@ from fabricgauge.features.jobs.slurm.script import (
     is_plain,
     script_text,
 )
+from fabricgauge.features.jobs.slurm.slurm import JobState, build_options, check_options, clusters
 from fabricgauge.model.batch import (
     EACH_PORTS,
     EACH_RAILS,

@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.features.jobs.slurm import slurm
-from fabricgauge.features.jobs.slurm.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.features.jobs.slurm.slurm import Away, NoAnswer, NotNow, Submitted, Unclear
+from fabricgauge.features.jobs.slurm.slurm import (
+    FORGOTTEN,
+    UNKNOWN,
+    Away,
+    JobState,
+    NoAnswer,
+    NotNow,
+    Submitted,
+    Unclear,
+)
 from fabricgauge.model.errors import CannotRun, ToolMissing
 
 Fake = Callable[..., None]

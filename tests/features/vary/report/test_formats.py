@@ -9,7 +9,7 @@ from math import nan
 import msgspec
 import pytest
 
-from fabricgauge.features.vary import layers_content as layers
+from fabricgauge.features.vary import content
 from fabricgauge.features.vary.content import KIND, describe_effect
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import CurveEffect, Design, Effect, Factor, Layer, Varied
@@ -191,7 +191,7 @@ def test_what_small_messages_get_is_seen_beside_what_large_ones_get() -> None:
         layer("sockets", 8, 4e-6, None), layer("mpi", 8, 5e-6, 1e-6),
         layer("sockets", 4096, 400e-6, None), layer("mpi", 4096, 300e-6, -100e-6),
     )  # fmt: skip
-    each, adds = layers._pictures(ledger, ("mpi", "sockets"))
+    each, adds = content._pictures(ledger, ("mpi", "sockets"))
     assert [one.label for one in each.series] == ["mpi", "sockets"]
     assert each.series[1].column("y") == pytest.approx([4.0, 400.0])
     (mpi,) = adds.series

@@ -1,6 +1,6 @@
-"""Call Slurm's programs: submit jobs, and query their states.
+"""Call Slurm's programs: options of sbatch, submitting, and the states of jobs.
 
-Sources: sbatch(1), squeue(1), sacct(1) of Slurm 22.05.
+Sources: sbatch(1), squeue(1), sacct(1) of Slurm 22.05; "Job State Codes", "Job Reason Codes".
 """
 
 import os
@@ -10,11 +10,159 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.features.jobs.slurm.job_state import FORGOTTEN, UNKNOWN, JobState
-from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.model.batch import Request
+from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.nodes import process
 from fabricgauge.nodes.launch.environment import SLURM_CREDENTIAL, withheld_names
 from fabricgauge.nodes.launch.launchers.nodes import expand, require_host_names
+
+#: States of a job that has not ended.
+_LIVE = frozenset({
+    "PENDING", "RUNNING", "CONFIGURING", "COMPLETING", "SUSPENDED", "STOPPED", "REQUEUED",
+    "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING", "STAGE_OUT", "SPECIAL_EXIT",
+    "RESIZING",
+    "REVOKED",  # another cluster of the federation runs it
+})  # fmt: skip
+
+#: Reasons of jobs that do not start by themselves.
+_STUCK = {
+    "PartitionConfig": "its partition does not have the requested resources",
+    "PartitionNodeLimit": "its partition does not allow this number of nodes, or they are down",
+    "PartitionTimeLimit": "its partition allows less time; request less with -t",
+    "PartitionDown": "its partition starts no jobs now",
+    "PartitionInactive": "its partition starts no jobs now",
+    "AssociationTimeLimit": "its account allows less time; request less with -t",
+    "QOSTimeLimit": "its quality of service allows less time; request less with -t",
+    "BadConstraints": "no node has the requested features",
+    "InvalidAccount": "its account is not valid",
+    "InvalidQOS": "its quality of service is not valid",
+    "DependencyNeverSatisfied": "a job that it depends on cannot succeed any more",
+    "JobHeldUser": "it is held; release it with scontrol release",
+    "JobHeldAdmin": "an administrator holds it",
+    "JobHoldMaxRequeue": "it was requeued too often and is held; release it with scontrol release",
+    "ReqNodeNotAvail": "a requested node is down, drained or reserved",
+}
+#: Reasons that concern the nodes of one job: jobs for other nodes may start.
+_NODE_REASONS = frozenset({"ReqNodeNotAvail", "BadConstraints", "PartitionNodeLimit"})
+
+
+class JobState(msgspec.Struct, frozen=True):
+    """Slurm's state of a job, and the reason why it waits or ended.
+
+    ``known`` is false if the controller did not answer.
+    """
+
+    state: str
+    reason: str = ""
+    known: bool = True
+
+    @property
+    def over(self) -> bool:
+        return self.known and self.state not in _LIVE
+
+    @property
+    def stuck(self) -> str:
+        """Return why the job may wait without end; empty if it only waits for its turn."""
+        return _STUCK.get(self._reason_code, "") if self.state == "PENDING" else ""
+
+    @property
+    def stuck_alone(self) -> bool:
+        """Check whether the job waits because of its nodes, so that other jobs may start."""
+        return bool(self.stuck) and self._reason_code in _NODE_REASONS
+
+    @property
+    def _reason_code(self) -> str:
+        # More text may follow: "ReqNodeNotAvail, UnavailableNodes:c1".
+        return self.reason.partition(",")[0]
+
+    def __str__(self) -> str:
+        reason = self.reason if self.reason not in ("", "None") else ""
+        return f"{self.state.lower()} ({reason})" if reason else self.state.lower()
+
+
+#: State of a job that neither the controller nor the accounting knows.
+FORGOTTEN = JobState("FORGOTTEN", "Slurm does not know it any more")
+UNKNOWN = JobState("UNKNOWN", known=False)
+
+
+#: Options with which sbatch submits many jobs or none, or returns late; with their short forms.
+_FORBIDDEN = {
+    "--array": "a", "--wrap": "", "--wait": "W", "--test-only": "", "--help": "h", "--usage": "",
+    "--version": "V",
+}  # fmt: skip
+
+
+def check_options(words: Sequence[str]) -> tuple[str, ...]:
+    """Return ``words`` if each is an option with which sbatch submits one job at once.
+
+    Raises:
+        UsageError: no option, or a forbidden one. sbatch also accepts beginnings of long names.
+    """
+    for word in words:
+        name = word.partition("=")[0]
+        if not word.startswith("-") or name in ("-", "--"):
+            raise UsageError(
+                f"--sbatch {word!r:.200}: write one option as one word, e.g. --sbatch=--mem=0"
+            )
+        for long, short in _FORBIDDEN.items():
+            if long.startswith(name) or (short and word.startswith(f"-{short}")):
+                raise UsageError(
+                    f"--sbatch {word!r:.200}: sbatch's {long} is not possible, since submit waits"
+                    " for one job"
+                )
+    return tuple(words)
+
+
+def clusters(words: Sequence[str]) -> str:
+    """Return the clusters in ``words``, separated by commas; empty for the local cluster."""
+    names = ""
+    for word in words:
+        name, _, value = word.partition("=")
+        if name in ("--cluster", "--clusters"):
+            names = value
+        elif word.startswith("-M"):
+            names = word[2:].strip()
+    return names
+
+
+def placing_options(request: Request) -> tuple[str, ...]:
+    """Return the options that decide where, and on whose account, any job of a request runs."""
+    names = ("partition", "reservation", "account", "qos")
+    return tuple(f"--{name}={value}" for name in names if (value := getattr(request, name)))
+
+
+def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ...]:
+    """Return one word per option; ``minutes`` is the time limit unless the request has one.
+
+    The job's output goes to ``folder``, if the nodes share it; percent signs in its path are
+    doubled for Slurm.
+    """
+    values = {
+        "job-name": request.job_name,
+        "partition": request.partition,
+        "nodelist": ",".join(request.nodelist),
+        "exclude": ",".join(request.exclude),
+        "time": request.time or str(minutes),
+        "reservation": request.reservation,
+        "account": request.account,
+        "qos": request.qos,
+        "constraint": request.constraint,
+        "output": "/dev/null" if request.carried else f"{_escaped(folder)}/out-%j.txt",
+        "chdir": "/" if request.carried else "",
+    }
+    return (
+        f"--nodes={request.nodes}",
+        f"--ntasks-per-node={request.ppn}",
+        "--open-mode=append",
+        *(("--exclusive",) if request.exclusive else ()),
+        *(f"--{name}={value}" for name, value in values.items() if value),
+        *request.further,
+    )
+
+
+def _escaped(folder: Path) -> str:
+    return str(folder).replace("%", "%%")
+
 
 #: Slurm's programs wait up to 60 s for a controller that is busy or restarts.
 TIMEOUT_S = 90.0
