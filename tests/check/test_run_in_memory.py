@@ -14,9 +14,9 @@ from fabricgauge.check import begin, conclude, groups, measure
 from fabricgauge.check import main_job as check
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
-from fabricgauge.judge import subject
+from fabricgauge.judge import interface
 from fabricgauge.judge.ceiling.technologies import ceilings
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.localise import detect
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.absence import Skipped
@@ -101,7 +101,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
         return ceilings(networks, launches)
 
     monkeypatch.setattr(RunDirectory, "decode_lines", read)
-    for module in (conclude, subject):
+    for module in (conclude, interface):
         monkeypatch.setattr(module, "gather_evidence", record_evidence)
     monkeypatch.setattr(conclude, "ceilings", gather_ceilings)
     monkeypatch.setattr(detect, "localise", analyse)

@@ -8,7 +8,7 @@ from tests.judge.planted import by_rule
 from tests.judge.test_rdma_networks import CLUSTERS, checked, judged, ports
 from tests.nodes.discover.test_ports import alike
 
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.measurement import Measurement, NodeCounters
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import Outcome, Verdict

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.judge import planted
 
-from fabricgauge.judge.interface import Context, judge_networks
+from fabricgauge.judge.interface import Context, Subject, judge_networks
 from fabricgauge.judge.judging import overall
 from fabricgauge.judge.rules import RULES, RULES_OF_PAIRS, load_rule
-from fabricgauge.judge.subject import Subject
 from fabricgauge.judge.thresholds import BUILT_IN, thresholds_from
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.measurement import Measurement, NodeCounters, Placement

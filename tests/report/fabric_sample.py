@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.report import sample
 
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.fabric import Group
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.measurement import Measurement, Times

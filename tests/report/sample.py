@@ -4,7 +4,7 @@ import random
 
 from tests.report import sample_verdicts
 
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.estimate import Curve, CurvePoint, Estimate

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample
 
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.memory import CopyTimes
 from fabricgauge.report.formats import report

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.nccl import find_offload
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose

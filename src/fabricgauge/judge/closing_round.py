@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.host import signs
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
 from fabricgauge.model.passes import SampledRound, passes_of
 from fabricgauge.model.plan import CLOSING

@@ -6,6 +6,7 @@ A rule that alone knows its consequences has ``find_consequences`` in its module
 
 from collections.abc import Iterator, Sequence
 
+from fabricgauge.judge.interface import Context, Subject
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
 from fabricgauge.judge.rules import (
     RULES_OF_SPEED,
@@ -17,7 +18,6 @@ from fabricgauge.judge.rules import (
     lossy,
     stability,
 )
-from fabricgauge.judge.subject import Context, Subject
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict

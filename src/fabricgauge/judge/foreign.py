@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from fabricgauge.judge.evidence.connections import CARRIED, address_of
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import NEAREST_RATE, Stream, rechecked_streams, streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.fabric import Fabric, Network

@@ -11,8 +11,7 @@ from operator import attrgetter
 from statistics import median
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import worst
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, worst
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
 from fabricgauge.model.inventory import Gpu

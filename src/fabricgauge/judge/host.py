@@ -14,9 +14,9 @@ from fabricgauge.judge import foreign
 from fabricgauge.judge.causes import find_lower_rate, prove_causes
 from fabricgauge.judge.evidence.connections import held_by_receiver
 from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.stats.series import node_of, series_of
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import Pattern

@@ -6,13 +6,7 @@ from itertools import chain
 import msgspec
 
 from fabricgauge.judge.consequences import consequences
-from fabricgauge.judge.interface import (
-    Context,
-    by_network,
-    complete,
-    report_error,
-    worst,
-)
+from fabricgauge.judge.interface import Context, Subject, by_network, complete, report_error, worst
 from fabricgauge.judge.rules import (
     DECIDING,
     DECIDING_EMULATED,
@@ -24,7 +18,6 @@ from fabricgauge.judge.rules import (
     load_rule,
 )
 from fabricgauge.judge.streams import streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber

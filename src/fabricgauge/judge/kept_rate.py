@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.evidence.connections import count_segments, lost_segments
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import AGREEING, NEAREST_RATE
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import Ends

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.judge.evidence.traffic import IDLE, without_traffic
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import LaunchTraffic
 from fabricgauge.model.nccl import SUITES, NcclDevice, NcclEvidence

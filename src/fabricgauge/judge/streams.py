@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.evidence.connections import acknowledged, busy_share
+from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.stats.series import Point, Series, node_of
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import OVER_TCP

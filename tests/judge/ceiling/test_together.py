@@ -12,7 +12,7 @@ from tests.rdma_nodes import Card
 from fabricgauge.check.conclude import conclude
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.ceiling.together import add_ceilings
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement
 from fabricgauge.judge.thresholds import DEFAULTS

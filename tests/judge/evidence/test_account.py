@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.report import sample
 
-from fabricgauge.judge.evidence.gathering import gather_evidence
+from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.evidence.traffic import sum_octets
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement, Socket

@@ -5,12 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import is_rdma_on_tcp
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
@@ -77,7 +75,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
     )
     if not (excesses or collectives):
         return Skipped("nothing was measured")
-    if unplaced := describe_shared_nodes(subject):
+    if unplaced := subject.shared_nodes:
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     if surely or perhaps:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge import foreign, host
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.plan import BACK
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject

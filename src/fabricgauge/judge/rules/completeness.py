@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject, case_names, launches_of
+from fabricgauge.judge.interface import Subject, case_names, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Ended, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
@@ -145,8 +144,9 @@ def _ends(subject: Subject) -> list[str]:
     """Return the messages of launches that ended badly, and launches that never began."""
     messages = (f"launch {launch.number}: {launch.ended.message}" for launch in subject.launches
                 if launch.ended.message)  # fmt: skip
+    started = {launch.number for launch in subject.launches}
     unstarted = (f"launch {launch.number} was never started" for launch in subject.planned
-                 if not launches_of(subject, launch.number))  # fmt: skip
+                 if launch.number not in started)  # fmt: skip
     return [*dict.fromkeys(messages), *unstarted]
 
 

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from fabricgauge.judge.evidence.placement import waits
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import PairMatrix

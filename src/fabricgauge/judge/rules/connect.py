@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import Context, judge_run
-from fabricgauge.judge.subject import describe_rest
+from fabricgauge.judge.interface import Context, describe_rest, judge_run
 from fabricgauge.model.finding import CONNECT, Finding, Severity
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.verdict import Outcome, Verdict

@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.stats.series import Point, Series
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences

@@ -7,9 +7,8 @@ import re
 from collections.abc import Sequence
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
 from fabricgauge.model.suite import LogLosses, SuiteCurve

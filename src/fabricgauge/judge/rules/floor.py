@@ -5,14 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import (
-    STATE_NODES,
-    UNPLACED,
-    crossed_medium,
-    describe_shared_nodes,
-)
+from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -76,7 +69,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         margins.append((time.time.high / least_s if least_s > 0 else float("inf"), time))
     if not margins:
         return Skipped("no latency was measured")
-    if unplaced := describe_shared_nodes(subject):
+    if unplaced := subject.shared_nodes:
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     margin, lowest = min(margins, key=lambda margin_and_time: margin_and_time[0])
     return _judge_time(subject, lowest, fine=margin >= 1.0)
@@ -93,7 +86,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
     for series in subject.series:
         if not series.is_latency:
             continue
-        limit = f"floor.{crossed_medium(subject, series.foreign)}"
+        limit = f"floor.{subject.crossed_medium(series.foreign)}"
         apart = subject.imported and series.apart is True
         name, what = series.name, patterns.sentence(series.pattern)
         for point in series.points:
@@ -105,7 +98,7 @@ def _times(subject: Subject) -> Iterator[_Time]:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
-        limit = f"floor.{crossed_medium(subject, curve)}"
+        limit = f"floor.{subject.crossed_medium(curve)}"
         origin = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for row in curve.points:
             size = row.message_bytes

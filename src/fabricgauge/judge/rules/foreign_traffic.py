@@ -1,8 +1,7 @@
 """Check whether other traffic crossed the nodes' links during the measurement."""
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.pairs import Part

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.judge import causes, foreign, host
-from fabricgauge.judge.interface import Verdicts, judge_networks
+from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, Verdicts, judge_networks
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
@@ -16,8 +16,6 @@ from fabricgauge.judge.streams import (
     small_streams,
     streams,
 )
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import STATE_NODES, UNPLACED, describe_shared_nodes
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
@@ -216,7 +214,7 @@ def _find_doubt(
     stream: Stream, plain: Outcome, outcomes_by_mtu: dict[int, Outcome]
 ) -> causes.Cause | None:
     """Return why a figure alone does not describe the network; None if it does."""
-    if stream.series.of_pairs and describe_shared_nodes(stream.subject):
+    if stream.series.of_pairs and stream.subject.shared_nodes:
         return _UNPLACED
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG

@@ -1,9 +1,8 @@
 """Check whether a host, and not the network, makes a figure low."""
 
 from fabricgauge.judge import host
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.streams import STREAMS, Stream, streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pattern import words_of
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict

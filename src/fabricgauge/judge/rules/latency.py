@@ -6,10 +6,8 @@ import numpy as np
 
 from fabricgauge.judge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.stats.series import Point, Series, node_of
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import crossed_medium
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns
@@ -76,7 +74,7 @@ def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
 
 
 def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
-    medium = crossed_medium(subject, series.foreign)
+    medium = subject.crossed_medium(series.foreign)
     if series.foreign is None and subject.medium in (None, "tcp"):
         medium = "tcp"  # unrecorded connections may have carried it
     name = f"latency.{medium}"

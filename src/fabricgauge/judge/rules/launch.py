@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject, describe_rest
+from fabricgauge.judge.interface import Subject, describe_rest, judge_networks
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = "launch"

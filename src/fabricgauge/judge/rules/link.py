@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 
 from fabricgauge.judge.evidence.links import LinkEvent, link_events
-from fabricgauge.judge.interface import Context, Verdicts, judge_networks
+from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.rules import connect
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, Network
 from fabricgauge.model.run import ChangeKind, Ended

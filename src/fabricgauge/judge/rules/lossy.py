@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.host import excuse_outcome
-from fabricgauge.judge.interface import Verdicts, judge_networks
+from fabricgauge.judge.interface import Subject, Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import KEPT_RATE, OVERFLOW, kept_rate, spares_full_segments
 from fabricgauge.judge.rules import errors
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.pairs import Part, Recheck
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject

@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from fabricgauge.judge.interface import Verdicts, judge_networks
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, Verdicts, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.fabric import Member, Network

@@ -16,11 +16,9 @@ from fabricgauge.judge.host import (
     explain_by_waiting,
     waiting_nodes,
 )
-from fabricgauge.judge.interface import judge_networks
+from fabricgauge.judge.interface import Subject, doubt_faults, judge_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.streams import rechecked_streams
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import doubt_faults
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,

@@ -20,12 +20,10 @@ from fabricgauge.judge.host import (
     waiting_nodes,
     waits_of_nodes,
 )
-from fabricgauge.judge.interface import Verdicts, judge_networks
+from fabricgauge.judge.interface import Subject, Verdicts, doubt_faults, judge_networks
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.localise.typical import inside
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
-from fabricgauge.judge.subject import Subject
-from fabricgauge.judge.unplaced_ranks import doubt_faults
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict, VerdictSubject

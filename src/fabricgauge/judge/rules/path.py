@@ -10,8 +10,7 @@ import msgspec
 from fabricgauge.judge import foreign
 from fabricgauge.judge.ceiling.together import STRIPED, sum_by_network
 from fabricgauge.judge.evidence.traffic import without_traffic
-from fabricgauge.judge.interface import judge_networks, worst
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, judge_networks, worst
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchTraffic

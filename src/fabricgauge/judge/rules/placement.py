@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.judge.interface import judge_networks
-from fabricgauge.judge.subject import Subject
+from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
 from fabricgauge.model.hosts import unify_hosts

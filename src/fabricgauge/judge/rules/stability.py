@@ -10,13 +10,12 @@ import numpy as np
 from fabricgauge.judge import foreign
 from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge.host import LEAST_REST, signs
-from fabricgauge.judge.interface import Context, Verdicts, judge_networks
+from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import FULL_BYTES, spares_small
 from fabricgauge.judge.rules import asymmetry, fraction
 from fabricgauge.judge.stats.levels import Levels, RatedCase, find_levels, find_shared_level
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.streams import STREAMS, Stream, streams
-from fabricgauge.judge.subject import Subject
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
