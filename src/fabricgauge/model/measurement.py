@@ -371,6 +371,16 @@ class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):
         """The rank that the bytes of a stream of one direction leave."""
         return self.target if self.pattern in GET_PATTERNS else self.origin
 
+    @property
+    def all_sockets(self) -> tuple[Socket, ...]:
+        """The known connections of all ranks, in rank order."""
+        return tuple(
+            socket
+            for sockets in self.sockets
+            if not isinstance(sockets, Skipped)
+            for socket in sockets
+        )
+
     def sockets_of(self, rank: int) -> tuple[Socket, ...]:
         """Return the known connections of a rank."""
         sockets = self.sockets[rank] if 0 <= rank < len(self.sockets) else ()

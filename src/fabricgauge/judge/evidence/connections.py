@@ -1,13 +1,15 @@
 """Figures of the ranks' TCP connections in a run's cases, from the kernel's TCP_INFO."""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from operator import attrgetter
 
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Measurement, Socket
+from fabricgauge.model.pairs import Ends
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.run import Launch
 
@@ -27,10 +29,7 @@ def carried_by_tcp(launches: Iterable[Launch]) -> bool:
 
 
 def _sockets(launch: Launch) -> Iterator[Socket]:
-    """Yield all connections of the launch's ok cases."""
-    for measurement in launch.completed:
-        for rank in range(len(measurement.sockets)):
-            yield from measurement.sockets_of(rank)
+    return (socket for case in launch.completed for socket in case.all_sockets)
 
 
 def address_of(endpoint: str) -> str:
@@ -52,9 +51,9 @@ def count_retransmissions(
     ``addresses`` are the local addresses that count, None for all. Cases of many ranks are left
     out: their records do not show in which direction a segment was lost.
     """
-    lost, segments = Counter[tuple[str, str]](), dict[tuple[str, str], float]()
+    lost, segments = Counter[Ends](), dict[Ends, float]()
     for launch in launches:
-        for case in (item for item in launch.completed if item.pattern in PAIR_PATTERNS):
+        for case in (case for case in launch.completed if case.pattern in PAIR_PATTERNS):
             for rank in range(len(case.sockets)):
                 peer = case.target if rank == case.origin else case.origin
                 ends = (node_of(launch, rank), node_of(launch, peer))
@@ -70,19 +69,13 @@ def find_retransmitted_shares(
     """Return the share of its segments that each node sent again in all-pairs streams, 0 to 1."""
     lost, segments = Counter[str](), dict[str, float]()
     for launch in launches:
-        for case in (item for item in launch.completed if item.pattern == "all_pairs_bandwidth"):
+        for case in (case for case in launch.completed if case.pattern == "all_pairs_bandwidth"):
             for rank in range(len(case.sockets)):
-                node, (missed, sent_segments) = (
-                    node_of(launch, rank),
-                    count_segments(case, rank, addresses),
-                )
+                node = node_of(launch, rank)
+                missed, sent_segments = count_segments(case, rank, addresses)
                 lost[node] += missed
                 segments[node] = segments.get(node, 0.0) + sent_segments
-    return {
-        node: max(0, lost[node]) / sent_segments
-        for node, sent_segments in segments.items()
-        if sent_segments > 0
-    }
+    return {node: max(0, lost[node]) / sent for node, sent in segments.items() if sent > 0}
 
 
 def count_segments(
@@ -118,13 +111,10 @@ def acknowledged(measurement: Measurement) -> float | None:
     Records before format 2.1 do not count them. Transports other than TCP have none.
     """
     segments = acknowledgements = 0
-    for connections in measurement.sockets:
-        for connection in () if isinstance(connections, Skipped) else connections:
-            if isinstance(connection.data_segments, int) and isinstance(
-                connection.acknowledgements, int
-            ):
-                segments += connection.data_segments
-                acknowledgements += connection.acknowledgements
+    for socket in measurement.all_sockets:
+        if isinstance(socket.data_segments, int) and isinstance(socket.acknowledgements, int):
+            segments += socket.data_segments
+            acknowledgements += socket.acknowledgements
     return acknowledgements / segments if segments else None
 
 
@@ -142,16 +132,15 @@ def busy_share(measurement: Measurement) -> float | None:
 
 def held_by_receiver(measurement: Measurement) -> float:
     """Return the share of the time with data waiting in which the receiver's window was full."""
-    connections = measurement.sockets_of(measurement.sender)
-    return _share_of_busy(connections, [connection.rwnd_limited_s for connection in connections])
+    return _share_of_busy(measurement, attrgetter("rwnd_limited_s"))
 
 
 def held_by_sender(measurement: Measurement) -> float:
     """Return the share of the time with data waiting in which the sender's buffer was full."""
+    return _share_of_busy(measurement, attrgetter("sndbuf_limited_s"))
+
+
+def _share_of_busy(measurement: Measurement, limited_s: Callable[[Socket], float]) -> float:
     connections = measurement.sockets_of(measurement.sender)
-    return _share_of_busy(connections, [connection.sndbuf_limited_s for connection in connections])
-
-
-def _share_of_busy(connections: Iterable[Socket], limited_s: Iterable[float]) -> float:
     busy_s = sum(connection.busy_s for connection in connections)
-    return sum(limited_s) / busy_s if busy_s > 0 else 0.0
+    return sum(map(limited_s, connections)) / busy_s if busy_s > 0 else 0.0

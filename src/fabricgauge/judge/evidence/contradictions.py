@@ -25,15 +25,19 @@ MERGED_BLOCKS = 256
 
 def void_contradictions(run: Run) -> Run:
     """Return the run with each such case failed, and the same run if there is none."""
-    simulated = run.fabric.simulated
     # Simulated cases have the simulator's clock, their launch that of the head.
-    launches = tuple(_void(launch, simulated=simulated) for launch in run.launches)
+    launches = tuple(_void(launch, simulated=run.fabric.simulated) for launch in run.launches)
     return run if launches == run.launches else replace(run, launches=launches)
 
 
 def _void(launch: Launch, *, simulated: bool) -> Launch:
+    cases_s, launch_s = sum(case.wall_s for case in launch.measurements), launch.ended.wall_s
+    longer = ""
     # Records of two launches lasted longer than either: `completeness` names them.
-    longer = "" if simulated or launch.mixed else _longer_than_launch(launch)
+    is_comparable = launch_s > 0.0 and not simulated and not launch.mixed
+    if is_comparable and cases_s > (1.0 + ROUNDING) * launch_s + LAUNCH_CLOCK_S:
+        lasted = f"{figures.duration(cases_s)}, and the launch {figures.duration(launch_s)}"
+        longer = f"the cases of its launch lasted {lasted}"
     reasons = [
         _contradiction(case) or (longer if case.status == "ok" else "")
         for case in launch.measurements
@@ -45,15 +49,6 @@ def _void(launch: Launch, *, simulated: bool) -> Launch:
         for case, reason in zip(launch.measurements, reasons, strict=True)
     )
     return replace(launch, measurements=tuple(measurements))
-
-
-def _longer_than_launch(launch: Launch) -> str:
-    """Return a sentence if the cases lasted longer than their launch, by the head's clock."""
-    cases_s, launch_s = sum(case.wall_s for case in launch.measurements), launch.ended.wall_s
-    if launch_s <= 0.0 or cases_s <= (1.0 + ROUNDING) * launch_s + LAUNCH_CLOCK_S:
-        return ""
-    lasted = f"{figures.duration(cases_s)}, and the launch {figures.duration(launch_s)}"
-    return f"the cases of its launch lasted {lasted}"
 
 
 def _contradiction(case: Measurement) -> str:
@@ -69,13 +64,12 @@ def _contradiction(case: Measurement) -> str:
     median_s, median = times.median_s, figures.duration(times.median_s)
     blocks = case.block_medians_s
     least, most = 1.0 - ROUNDING, 1.0 + ROUNDING
-    if 0 < len(blocks) < MERGED_BLOCKS and not least * min(blocks) <= median_s <= most * max(
-        blocks
-    ):
-        return f"its median is {median}, and no block is on both sides of it"
-    if 0 < len(blocks) < MERGED_BLOCKS and times.confidence > 1.0 - 2.0 ** (1 - len(blocks)):
-        share = figures.percent(times.confidence)
-        return f"its interval claims {share}, which {len(blocks)} blocks do not support"
+    if 0 < len(blocks) < MERGED_BLOCKS:
+        if not least * min(blocks) <= median_s <= most * max(blocks):
+            return f"its median is {median}, and no block is on both sides of it"
+        if times.confidence > 1.0 - 2.0 ** (1 - len(blocks)):
+            share = figures.percent(times.confidence)
+            return f"its interval claims {share}, which {len(blocks)} blocks do not support"
     if times.minimum_s > most * median_s:
         return f"its minimum is {figures.duration(times.minimum_s)}, and its median {median}"
     if median_s > most * times.maximum_s:

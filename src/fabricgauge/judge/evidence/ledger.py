@@ -5,7 +5,6 @@ interface that splits segments itself may count each of them once.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from fabricgauge.judge.evidence.connections import CARRIED
 from fabricgauge.judge.stats.series import node_of
@@ -22,30 +21,16 @@ STREAMS = ("bandwidth", "put_bandwidth", "get_bandwidth", "bidirectional_bandwid
 UNCOUNTED_BYTES = 8 + 4 + 12
 
 
-class _Octets(NamedTuple):
-    """Octets on the wire in one direction; ``line`` is what it could have carried meanwhile."""
-
-    payload: float
-    headers: float
-    acknowledgements: float
-    resent: float
-    mpi: float
-    other: float
-    line: float
-
-
-class _Sent(NamedTuple):
-    network: str
-    pattern: str
-    message_bytes: int
-    origin: str
-    target: str
-    sender: str
+#: Octets on the wire in one direction, in the order of ``WireShares``; the last, in place of idle
+#: time, is what the line could have carried meanwhile.
+_Octets = tuple[float, ...]
+#: Network, pattern, message size, origin, target and sender, as in ``WireLedger``.
+_Stream = tuple[str, str, int, str, str, str]
 
 
 def compute_ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tuple[WireLedger, ...]:
     """Return a ledger per stream, message size and sending end, over all launches, in order."""
-    octets_by_stream: dict[_Sent, list[_Octets]] = {}
+    octets_by_stream: dict[_Stream, list[_Octets]] = {}
     for launch in run.launches:
         limit = ceilings.get(launch.network or "")
         if isinstance(limit, Ceiling):
@@ -59,32 +44,27 @@ def compute_ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tupl
 
 def _launch_octets(
     launch: Launch, fabric: Fabric, limit: Ceiling
-) -> Iterator[tuple[_Sent, _Octets]]:
+) -> Iterator[tuple[_Stream, _Octets]]:
     for case in launch.completed:
         # The wire is idle while a case fills and compares its messages.
         if case.pattern not in STREAMS or case.data_check.requested:
             continue
         origin, target = node_of(launch, case.origin), node_of(launch, case.target)
         for rank, sender in ((case.origin, origin), (case.target, target)):
-            octets = _count_octets(
-                case, rank, _count_frame_bytes(case, launch, fabric, rank), limit
-            )
-            if octets is not None:
-                yield (
-                    _Sent(limit.network, case.pattern, case.message_bytes, origin, target, sender),
-                    octets,
-                )
+            counted = _count_frame_bytes(case, launch, fabric, sender)
+            if octets := _count_octets(case, rank, counted, limit):
+                ends = origin, target, sender
+                yield (limit.network, case.pattern, case.message_bytes, *ends), octets
 
 
-def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: int) -> int:
-    """Return what the sender's interface on the network sent, in whole frames; 0 if not counted."""
-    members = {
-        (member.node, member.interface)
+def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, node: str) -> int:
+    """Return what the node's interface on the network sent, in whole frames; 0 if not counted."""
+    rails = {
+        member.interface
         for network in fabric.networks
-        for member in network.members
         if network.name == launch.network
+        for member in network.rails_of(node)
     }
-    node = node_of(launch, rank)
     return sum(
         after.tx_bytes
         - counters.before[name].tx_bytes
@@ -92,7 +72,7 @@ def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, rank: 
         for counters in case.counters
         if node_of(launch, counters.rank) == node
         for name, after in counters.after.items()
-        if (node, name) in members and name in counters.before
+        if name in rails and name in counters.before
     )
 
 
@@ -122,13 +102,11 @@ def _count_octets(case: Measurement, rank: int, counted: int, limit: Ceiling) ->
         resent_bytes + resent * overhead, once - carried,
     )  # fmt: skip
     line = limit.payload_bytes_per_s * limit.wire_bytes_per_packet / limit.payload_per_packet_bytes
-    return _Octets(*parts, max(0, counted - sum(parts)), line * case.wall_s)
+    return (*parts, max(0, counted - sum(parts)), line * case.wall_s)
 
 
 def _share_out(octets: list[_Octets]) -> WireShares:
     """Return shares of the line; with a token bucket's burst above the line nothing was idle."""
-    total = _Octets(*map(sum, zip(*octets, strict=True)))
-    used = sum(total[:-1])
-    line_octets = max(total.line, used)
-    idle = max(0.0, total.line - used)
-    return WireShares(*(part / line_octets for part in (*total[:-1], idle)))
+    *parts, line = map(sum, zip(*octets, strict=True))
+    used = sum(parts)
+    return WireShares(*(part / max(line, used) for part in (*parts, max(0.0, line - used))))

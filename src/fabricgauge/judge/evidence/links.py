@@ -96,26 +96,20 @@ def link_events(launches: Iterable[Launch]) -> tuple[LinkEvent, ...]:
             placement.rank: (placement.boot_id, placement.net_namespace)
             for placement in launch.placements
         }
-        for case, counters in _counted_cases(launch):
-            node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
-            events += _find_events(last, node, kernel, counters, case)
+        readings = [(case.case, case.counters) for case in launch.measurements]
+        if launch.around:
+            readings.append((launch.program, launch.around.counters))
+        for case, nodes_counters in readings:
+            for counters in nodes_counters:
+                node, kernel = node_of(launch, counters.rank), kernels.get(counters.rank, ())
+                events += _find_events(last, node, kernel, counters, case)
         if launch.ended.changes:
             last.clear()
     return tuple(events)
 
 
-def _counted_cases(launch: Launch) -> Iterator[tuple[str, NodeCounters]]:
-    """Yield case and counters of all readings of a launch, in order."""
-    for case in launch.measurements:
-        yield from ((case.case, counters) for counters in case.counters)
-    if launch.around:
-        yield from ((launch.program, counters) for counters in launch.around.counters)
-
-
-#: Time and value of a counter.
-_Reading = tuple[float, int]
-#: By node, identity of kernel and network namespace, interface and counter.
-_Last = dict[tuple[str, tuple[str, ...], str, str], _Reading]
+#: Time and value by node, identity of kernel and network namespace, interface and counter.
+_Last = dict[tuple[str, tuple[str, ...], str, str], tuple[float, int]]
 
 
 def _find_events(
@@ -137,8 +131,7 @@ def _find_events(
 
 def _list_counts(interfaces: Mapping[str, InterfaceCounters]) -> Iterator[tuple[str, str, int]]:
     for name, counters in sorted(interfaces.items()):
-        for counter, count in (
-            () if isinstance(counters.link, Skipped) else counters.link.counts.items()
-        ):
+        counts = {} if isinstance(counters.link, Skipped) else counters.link.counts
+        for counter, count in counts.items():
             if not isinstance(count, Skipped):
                 yield name, counter, count

@@ -87,25 +87,18 @@ def _describe_misplaced(fabric: Fabric, placement: Placement, meant: str) -> Mis
     node = fabric.node(meant)
     if isinstance(node, Skipped):
         return MisplacedRank(placement.rank, placement.host, meant, name)
-    difference = _find_difference(node, placement)
-    known_boots = {known_node.boot_id for known_node in fabric.nodes}
-    restarted = (
-        _has_name_of(placement, node)
-        and bool(node.boot_id and placement.boot_id)
-        and placement.boot_id not in known_boots
+    differences = (
+        f"its {what} is {on_rank}, that of {node.name} is {on_node}"
+        for what, on_rank, on_node in (
+            ("boot id", placement.boot_id, node.boot_id),
+            ("network namespace", placement.net_namespace, node.net_namespace),
+        )
+        if on_rank and on_node and on_rank != on_node
     )
+    is_unknown_boot = placement.boot_id not in {"", *(known.boot_id for known in fabric.nodes)}
+    restarted = _has_name_of(placement, node) and bool(node.boot_id) and is_unknown_boot
+    difference = next(differences, "")
     return MisplacedRank(placement.rank, placement.host, meant, name, difference, restarted)
-
-
-def _find_difference(node: Node, placement: Placement) -> str:
-    """Return how the kernel or the network stack of a rank differs from a node's, if it does."""
-    for what, on_rank, on_node in (
-        ("boot id", placement.boot_id, node.boot_id),
-        ("network namespace", placement.net_namespace, node.net_namespace),
-    ):
-        if on_rank and on_node and on_rank != on_node:
-            return f"its {what} is {on_rank}, that of {node.name} is {on_node}"
-    return ""
 
 
 def _ran_on(fabric: Fabric, placement: Placement, meant_node: str, same_boot: bool) -> bool:

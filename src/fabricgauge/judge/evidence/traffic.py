@@ -14,7 +14,8 @@ from fabricgauge.model.evidence import (
     Traffic,
 )
 from fabricgauge.model.fabric import Fabric, is_adapter_port
-from fabricgauge.model.measurement import InterfaceCounters, Measurement, NodeCounters
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.measurement import InterfaceCounters, NodeCounters
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.run import Launch
@@ -40,24 +41,16 @@ LINK_COUNTS = frozenset({"link_downed", "link_error_recovery"})
 
 def sum_octets(launch: Launch, fabric: Fabric) -> tuple[LaunchTraffic, ...]:
     """Return a value per node whose counters were read, by rank."""
-    counted: dict[int, list[tuple[NodeCounters, tuple[int, ...]]]] = {}
     copied = _find_copies(launch)
-    for counters, payload_bytes in launch.counted:
-        counted.setdefault(counters.rank, []).append((counters, payload_bytes))
-    ranks_of_node: dict[str, list[int]] = {}
-    for rank in range(len(launch.nodes)):
-        ranks_of_node.setdefault(node_of(launch, rank), []).append(rank)
+    ranks_of_node = group_by(range(len(launch.nodes)), launch.nodes.__getitem__)
+    counted = group_by(launch.counted, lambda reading: reading[0].rank)
     return tuple(
         _sum_node_octets(
-            launch,
-            fabric,
-            rank,
-            ranks_of_node.get(node_of(launch, rank), [rank]),
-            counted[rank],
-            copied,
+            launch, fabric, rank, ranks_of_node.get(node_of(launch, rank), (rank,)),
+            counted[rank], copied,
         )
         for rank in sorted(counted)
-    )
+    )  # fmt: skip
 
 
 def without_traffic(counted: Mapping[str, int], payload_bytes: float) -> list[str]:
@@ -97,7 +90,10 @@ def _sum_node_octets(
         payload += own_bytes
         sent.update(sent_octets)
         received.update(received_octets)
-    by_address = _sum_by_address(launch.completed, ranks)
+    by_address = Counter[str]()
+    for case in launch.completed:
+        for socket in (socket for rank in ranks for socket in case.sockets_of(rank)):
+            by_address[address_of(socket.local)] += max(0, socket.sent_bytes)
     by_tcp = sum(by_address.values()) >= CARRIED * payload
     return LaunchTraffic(
         node=node,
@@ -106,7 +102,7 @@ def _sum_node_octets(
         sent_bytes=keep_path_ends(fabric, node, sent, by_tcp=by_tcp),
         received_bytes=keep_path_ends(fabric, node, received, by_tcp=by_tcp),
         by_tcp=by_tcp,
-        by_address=by_address,
+        by_address=dict(by_address),
         left_out=tuple(dict.fromkeys(left_out)),
     )
 
@@ -116,18 +112,13 @@ def _find_copies(launch: Launch) -> dict[int, str]:
 
     Two nodes never count the same octets and packets since boot on all their interfaces.
     """
-    nodes: dict[tuple[tuple[int, ...], ...], dict[str, list[int]]] = {}
-    for counters, _ in launch.counted:
-        if moved := _read_moved(counters):
-            readings = nodes.setdefault(moved, {})
-            readings.setdefault(node_of(launch, counters.rank), []).append(id(counters))
-    return {
-        reading: next(name for name in readings if name != node)
-        for readings in nodes.values()
-        if len(readings) > 1
-        for node, identities in readings.items()
-        for reading in identities
-    }
+    copies: dict[int, str] = {}
+    readings = [(counters, node_of(launch, counters.rank)) for counters, _ in launch.counted]
+    for moved, same in group_by(readings, lambda reading: _read_moved(reading[0])).items():
+        for counters, node in same if moved else ():
+            if others := [name for _, name in same if name != node]:
+                copies[id(counters)] = others[0]
+    return copies
 
 
 def _read_moved(counters: NodeCounters) -> tuple[tuple[int, ...], ...]:
@@ -205,14 +196,6 @@ def _describe_unread(counters: NodeCounters, node: str, launch: int) -> Iterator
         yield f"launch {launch}: {node}: the counter of {name} is full"
 
 
-def _sum_by_address(measurements: tuple[Measurement, ...], ranks: Sequence[int]) -> dict[str, int]:
-    sent = Counter[str]()
-    for measurement in measurements:
-        for socket in (connection for rank in ranks for connection in measurement.sockets_of(rank)):
-            sent[address_of(socket.local)] += max(0, socket.sent_bytes)
-    return dict(sent)
-
-
 def sum_errors(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
     """Sum error and drop counters that rose over all cases, largest first."""
     total: dict[tuple[str, str, str], tuple[int, int, float]] = {}
@@ -225,10 +208,8 @@ def sum_errors(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
                 if counter == "rx_dropped" and not is_adapter_port(name):
                     quiet += strays
                 total[node, name, counter] = counts + count, passed + frames, quiet
-    errors = (ErrorCount(*key, *sums) for key, sums in total.items() if sums[0] > 0)
-    return tuple(
-        sorted(errors, key=lambda error: (-error.count, error.node, error.interface, error.counter))
-    )
+    errors = [ErrorCount(*key, *sums) for key, sums in sorted(total.items()) if sums[0] > 0]
+    return tuple(sorted(errors, key=lambda error: -error.count))
 
 
 def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
@@ -240,10 +221,10 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
     for name, before in counters.before.items():
         after: InterfaceCounters | None = counters.after.get(name)
         for counter in _TROUBLE if after else ():
-            values = getattr(before, counter), getattr(after, counter)
-            if any(isinstance(value, Skipped) for value in values):
+            first, last = getattr(before, counter), getattr(after, counter)
+            if isinstance(first, Skipped) or isinstance(last, Skipped):
                 continue
-            rise = values[1] - values[0]
+            rise = last - first
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
@@ -275,31 +256,24 @@ def sum_traffic(
             read_interfaces.setdefault(node_of(launch, counters.rank), {}).update(
                 dict.fromkeys(names, 0)
             )
-    carried_of: dict[str, list[LaunchTraffic]] = {name: [] for name in read_interfaces}
-    for moved in carried_by:
-        carried_of[moved.node].append(moved)
+    traffic_by_node = group_by(carried_by, lambda moved: moved.node)
     nodes = []
-    for node, node_traffic in sorted(carried_of.items()):
-        none = keep_path_ends(
-            fabric, node, read_interfaces[node], by_tcp=all(moved.by_tcp for moved in node_traffic)
-        )
+    for node in sorted(read_interfaces):
+        node_traffic = traffic_by_node.get(node, ())
+        by_tcp = all(moved.by_tcp for moved in node_traffic)
+        none = keep_path_ends(fabric, node, read_interfaces[node], by_tcp=by_tcp)
         sent, received = Counter(none), Counter(none)
         for moved in node_traffic:
-            _add(sent, moved.sent_bytes)
-            _add(received, moved.received_bytes)
+            # A counter that went backwards adds nothing.
+            sent.update({name: max(0, count) for name, count in moved.sent_bytes.items()})
+            received.update({name: max(0, count) for name, count in moved.received_bytes.items()})
         crossings = tuple(
             _sum_interface(fabric, network, node, interface, sent, received, risen)
             for interface in sorted(sent, key=lambda name: (-sent[name], name))
         )
-        nodes.append(
-            NodeTraffic(node, sum(moved.payload_bytes for moved in node_traffic), crossings)
-        )
+        payload_bytes = sum(moved.payload_bytes for moved in node_traffic)
+        nodes.append(NodeTraffic(node, payload_bytes, crossings))
     return Traffic(network, len(launches), tuple(nodes))
-
-
-def _add(total: Counter[str], more: Mapping[str, int]) -> None:
-    """Add to a counter; a value below 0 adds nothing."""
-    total.update({name: max(0, count) for name, count in more.items()})
 
 
 def _sum_interface(
@@ -314,15 +288,16 @@ def _sum_interface(
     )
     errors = [error for error in risen if (error.node, error.interface) == (node, interface)]
     total_bytes = sent.total()
+    share: float | Skipped = Skipped("no interface counted an octet")
+    if total_bytes:
+        share = sent[interface] / total_bytes
     return InterfaceTraffic(
         interface=interface,
         serves=serves,
         pinned=network in serves or (is_loopback(network) and interface == "lo"),
         sent_bytes=sent[interface],
         received_bytes=received[interface],
-        share=sent[interface] / total_bytes
-        if total_bytes
-        else Skipped("no interface counted an octet"),
+        share=share,
         errors=sum(error.count for error in errors if kind_of(error.counter) == "errors"),
         dropped=sum(error.count for error in errors if kind_of(error.counter) == "drops"),
     )
