@@ -26,9 +26,9 @@ from fabricgauge.model.pattern import (
     Pattern,
     words_of,
 )
+from fabricgauge.model.plan import Purpose
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import Besides, Quantity, SuiteCurve, SuitePoint
-from fabricgauge.model.verdict import VerdictSubject
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback
 
@@ -49,10 +49,12 @@ def curves(run: Run) -> tuple[Curve, ...]:
     These are the engine's own curves. Other suites' curves stay as their logs have them. Pairs that
     were measured again to confirm a suspicion do not count.
     """
-    launches = [
-        launch for launch in run.launches if launch.purpose == "measure" and not launch.curves
-    ]
-    rechecks = _rechecked(run)
+    # The times of points that two nodes measured again.
+    rechecks = {
+        (network, series.about, point.message_bytes): point.time
+        for network, series in _engine_series(run, "again")
+        for point in series.points
+    }
     return tuple(
         Curve(
             network=network,
@@ -66,22 +68,19 @@ def curves(run: Run) -> tuple[Curve, ...]:
             variant=series.variant,
             buffers=series.buffers,
         )
-        for network in dict.fromkeys(launch.network for launch in run.launches)
-        for series in series_of([launch for launch in launches if launch.network == network])
+        for network, series in _engine_series(run, "measure")
     )
 
 
-def _rechecked(run: Run) -> dict[tuple[str | None, VerdictSubject, int], Estimate]:
-    """Return the times of points that two nodes measured again, by network, series and size."""
-    launches = [
-        launch for launch in run.launches if launch.purpose == "again" and not launch.curves
-    ]
-    return {
-        (network, series.about, point.message_bytes): point.time
-        for network in dict.fromkeys(launch.network for launch in launches)
-        for series in series_of([launch for launch in launches if launch.network == network])
-        for point in series.points
-    }
+def _engine_series(run: Run, purpose: Purpose) -> Iterator[tuple[str | None, Series]]:
+    """Yield the series of the engine's launches for a purpose, each with its network."""
+    for network in dict.fromkeys(launch.network for launch in run.launches):
+        launches = [
+            launch
+            for launch in run.launches
+            if launch.network == network and launch.purpose == purpose and not launch.curves
+        ]
+        yield from ((network, series) for series in series_of(launches))
 
 
 def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint:
@@ -93,6 +92,10 @@ def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint
         rate = point.bandwidth
         twice = {"value": 2 * rate.value, "low": 2 * rate.low, "high": 2 * rate.high}
         bandwidth = msgspec.structs.replace(rate, **twice)
+    if recheck is not None:  # a second measurement counts if it refutes the first
+        are_supported = recheck.supported and point.time.supported
+        are_apart = recheck.high < point.time.low or point.time.high < recheck.low
+        recheck = recheck if are_supported and are_apart else None
     return CurvePoint(
         message_bytes=point.message_bytes,
         window=point.measurements[0].window,
@@ -102,12 +105,8 @@ def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint
         minimum_s=min(launch_times.minimum_s for launch_times in times),
         maximum_s=max(launch_times.maximum_s for launch_times in times),
         mean_s=_mean_s(point.measurements) or point.time.value,
-        recheck=recheck if recheck and _are_apart(recheck, point.time) else None,
+        recheck=recheck,
     )
-
-
-def _are_apart(a: Estimate, b: Estimate) -> bool:
-    return a.supported and b.supported and (a.high < b.low or b.high < a.low)
 
 
 def _mean_s(measurements: Sequence[Measurement]) -> float:
@@ -153,12 +152,12 @@ def suite_curves(run: Run, *, settled: bool = False) -> tuple[SuiteCurve, ...]:
 
 
 def _settle(curve: Curve) -> Curve:
-    points = tuple(_settle_point(point, point.recheck) for point in curve.points)
-    return msgspec.structs.replace(curve, points=points)
+    return msgspec.structs.replace(curve, points=tuple(map(_settle_point, curve.points)))
 
 
-def _settle_point(point: CurvePoint, recheck: Estimate | None) -> CurvePoint:
+def _settle_point(point: CurvePoint) -> CurvePoint:
     """Return the point with the second figure; the interval holds the first one as well."""
+    recheck = point.recheck
     if recheck is None:
         return point
     low_s, high_s = min(recheck.low, point.time.low), max(recheck.high, point.time.high)
@@ -177,8 +176,7 @@ def _with_hosts(launch: Launch, curve: SuiteCurve) -> SuiteCurve:
     ranks = (curve.origin, curve.target)
     if launch.imported or not all(0 <= rank < len(launch.nodes) for rank in ranks):
         return curve
-    ends = (launch.nodes[curve.origin], launch.nodes[curve.target])
-    return msgspec.structs.replace(curve, hosts=ends)
+    return msgspec.structs.replace(curve, hosts=tuple(launch.nodes[rank] for rank in ranks))
 
 
 def convert_engine_curve(
@@ -194,6 +192,7 @@ def convert_engine_curve(
     description = f"{words.sentence}{summed}{f' ({curve.variant})' if curve.variant else ''}"
     ends = sentences.direction(curve.origin_node, curve.target_node, words.directions == 2)
     windows = {point.window for point in curve.points}
+    window = str(*windows) if len(windows) == 1 and windows != {1} else ""
     return _engine_curve(
         version=version,
         benchmark=curve.word,
@@ -204,19 +203,17 @@ def convert_engine_curve(
         pattern=None if curve.variant else curve.pattern,
         directions=2 if words.summed else 1,
         ranks=2,
-        settings={
-            "network": curve.network or OWN_CHOICE,
-            **({"window": str(*windows)} if len(windows) == 1 and windows != {1} else {}),
-            **({"memory": memory} if memory else {}),
-            **_buffers_setting(curve.buffers),
-        },
+        settings=_list_settings(curve.network, curve.buffers, window=window, memory=memory),
         hosts=(curve.origin_node, curve.target_node),
         source=source,
     )
 
 
-def _buffers_setting(buffers: Buffers) -> dict[str, str]:
-    return {} if buffers == "fewest" else {"buffers": buffers}
+def _list_settings(network: str | None, buffers: Buffers, **others: str) -> dict[str, str]:
+    """Return a curve's settings, without empty others and without the usual buffers."""
+    named = {**others, "buffers": "" if buffers == "fewest" else buffers}
+    known = {key: value for key, value in named.items() if value}
+    return {"network": network or OWN_CHOICE, **known}
 
 
 def _points(points: Sequence[CurvePoint], quantity: Quantity) -> Iterator[SuitePoint]:
@@ -252,32 +249,27 @@ def crowd_curves(run: Run) -> Iterator[SuiteCurve]:
         measurements = launch.measurements if launch.purpose == "measure" else ()
         for observation in find_usable(launch.number, measurements):
             case = observation.measurement
-            if case is not None and (key := _crowd_key(launch.network, case)) is not None:
+            if case is None or case.together is None:
+                continue
+            if case.pattern in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
+                counts = case.together.ranks, case.together.pairs
+                key = _CrowdKey(launch.network, case.pattern, *counts, case.load, case.buffers)
                 cases.setdefault(key, {}).setdefault(case.message_bytes, []).append(observation)
     for key, sizes in cases.items():
         yield _crowd_curve(key, sizes, run.identity)
 
 
-def _crowd_key(network: str | None, case: Measurement) -> _CrowdKey | None:
-    if case.together is None or case.pattern not in (*COLLECTIVE_PATTERNS, *CROWD_PATTERNS):
-        return None
-    counts = case.together.ranks, case.together.pairs
-    return _CrowdKey(network, case.pattern, *counts, case.load, case.buffers)
-
-
 def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: str) -> SuiteCurve:
     words = words_of(key.pattern)
-    load = {} if key.load == "none" else {"load": key.load}
-    load_words = f", {key.load.replace('_', ' ')}" if load else ""
+    load = "" if key.load == "none" else key.load
+    load_words = f", {load.replace('_', ' ')}" if load else ""
     timed = words.quantity == "time"
     estimate = time_estimate if timed else bandwidth_estimate
 
     def point(size: int, observed: Sequence[Observation]) -> SuitePoint:
         observations = select_undisturbed(observed)
-        measured = [
-            observation.measurement for observation in observations if observation.measurement
-        ]
-        besides: dict[Besides, float] = {"mean": _mean_s(measured)} if timed else {}
+        cases = [observation.measurement for observation in observations if observation.measurement]
+        besides: dict[Besides, float] = {"mean": _mean_s(cases)} if timed else {}
         message_bytes = None if key.pattern in _WITHOUT_SIZE else size
         return SuitePoint(message_bytes, estimate(observations), 0, besides)
 
@@ -291,10 +283,6 @@ def _crowd_curve(key: _CrowdKey, sizes: dict[int, list[Observation]], source: st
         pattern=key.pattern,
         pairs=key.pairs or 1,
         ranks=key.ranks,
-        settings={
-            "network": key.network or OWN_CHOICE,
-            **load,
-            **_buffers_setting(key.buffers),
-        },
+        settings=_list_settings(key.network, key.buffers, load=load),
         source=source,
     )

@@ -76,7 +76,7 @@ def find_levels(values: Sequence[float]) -> Levels | None:
     lower, upper = sorted((first, _densest(apart)), key=lambda peak: peak.low)
     fewer = min(lower.count, upper.count)
     on_low, on_high = lower.holds(figures), upper.holds(figures)
-    levels = Levels(float(np.median(figures[on_low])), float(np.median(figures[on_high])), 0, 0.0)
+    levels = _count_changes(figures, figures[on_low], figures[on_high])
     is_low = figures < levels.middle
     width = log((1.0 + NEAR) / (1.0 - NEAR))
     valley_count = int(((figures > lower.high) & (figures < upper.low)).sum())
@@ -89,6 +89,15 @@ def find_levels(values: Sequence[float]) -> Levels | None:
         or dense > VALLEY * fewer
     ):
         return None
+    return levels
+
+
+def _count_changes(
+    figures: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> Levels:
+    """Return the levels at which the figures ``low`` and ``high`` are, with all their changes."""
+    levels = Levels(float(np.median(low)), float(np.median(high)), 0, 0.0)
+    is_low = figures < levels.middle
     changes = int(np.count_nonzero(is_low[1:] != is_low[:-1]))
     return Levels(levels.low, levels.high, changes, float(is_low.mean()))
 
@@ -132,7 +141,7 @@ def find_shared_level(cases: Sequence[RatedCase]) -> Levels | None:
     by_size = Counter[int]()
     for case in on_level:
         by_size[case.sample_bytes] += int(lower.holds(np.asarray(case.rates)).sum())
-    repeated = sum(figures_of_size > 1 for figures_of_size in by_size.values())
+    repeated = sum(count > 1 for count in by_size.values())
     if (
         lower.count < FEWEST_SHARED
         or len(on_level) < FEWEST_CASES
@@ -141,11 +150,7 @@ def find_shared_level(cases: Sequence[RatedCase]) -> Levels | None:
         or any(_expect_groups(low_figures, lower, *ends) > limit for *ends, limit in bounds)
     ):
         return None
-    low = float(np.median(figures[lower.holds(figures)]))
-    levels = Levels(low, float(np.median(figures[figures >= fast])), 0, 0.0)
-    is_low = figures < levels.middle
-    changes = int(np.count_nonzero(is_low[1:] != is_low[:-1]))
-    return Levels(levels.low, levels.high, changes, float(is_low.mean()))
+    return _count_changes(figures, figures[lower.holds(figures)], figures[figures >= fast])
 
 
 def _expect_groups(figures: NDArray[np.float64], group: _Peak, low: float, high: float) -> float:

@@ -6,11 +6,13 @@ for five. See Conover, Practical Nonparametric Statistics, section 3.2.
 """
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from statistics import median
 
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 
 
@@ -19,10 +21,7 @@ def merge_repeats(curves: Iterable[SuiteCurve]) -> tuple[SuiteCurve, ...]:
 
     A size that a curve holds more than once is merged likewise.
     """
-    groups: dict[bytes, list[SuiteCurve]] = {}
-    for curve in curves:
-        groups.setdefault(_merge_key(curve), []).append(curve)
-    return tuple(_merge_group(group) for group in groups.values())
+    return tuple(_merge_group(group) for group in group_by(curves, _merge_key).values())
 
 
 def combine_estimates(estimates: Sequence[Estimate], apart: bool = True) -> Estimate:
@@ -34,14 +33,13 @@ def combine_estimates(estimates: Sequence[Estimate], apart: bool = True) -> Esti
     if len(estimates) == 1:
         return estimates[0]
     confidence = min(estimate.confidence for estimate in estimates)
+    launches = [estimate.launches for estimate in estimates]
     return Estimate(
         value=median(estimate.value for estimate in estimates),
         low=min(estimate.low for estimate in estimates),
         high=max(estimate.high for estimate in estimates),
         confidence=confidence or 1.0 - 2.0 ** (1 - len(estimates)),
-        launches=sum(estimate.launches for estimate in estimates)
-        if apart
-        else estimates[0].launches,
+        launches=sum(launches) if apart else launches[0],
         samples=sum(estimate.samples for estimate in estimates),
     )
 
@@ -58,8 +56,9 @@ def _merge_group(group: Sequence[SuiteCurve]) -> SuiteCurve:
     first = group[0]
     sizes: dict[int | None, list[SuitePoint]] = {}
     for curve in group:
-        for size, point in _points_by_size(curve).items():
-            sizes.setdefault(size, []).append(point)
+        # A size that a curve holds more than once is no further launch.
+        for size, repeats in group_by(curve.points, attrgetter("message_bytes")).items():
+            sizes.setdefault(size, []).append(_merge_points(repeats, apart=False))
     points = tuple(
         _merge_points(sizes[size])
         for size in sorted(sizes, key=lambda size: (size is not None, size or 0))
@@ -74,13 +73,6 @@ def _merge_group(group: Sequence[SuiteCurve]) -> SuiteCurve:
         cut_off=next((curve.cut_off for curve in group if curve.cut_off), ""),
         source=", ".join(dict.fromkeys(curve.source for curve in group)),
     )
-
-
-def _points_by_size(curve: SuiteCurve) -> dict[int | None, SuitePoint]:
-    repeats: dict[int | None, list[SuitePoint]] = {}
-    for point in curve.points:
-        repeats.setdefault(point.message_bytes, []).append(point)
-    return {size: _merge_points(points, apart=False) for size, points in repeats.items()}
 
 
 def _merge_points(points: Sequence[SuitePoint], apart: bool = True) -> SuitePoint:

@@ -7,11 +7,13 @@ interval is the hull of the launches' intervals: it is wider than it need be, ne
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from statistics import median
 
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (
     GET_PATTERNS,
@@ -67,12 +69,12 @@ def find_usable(launch: int, measurements: Iterable[Measurement]) -> Iterator[Ob
 
 def select_undisturbed(observed: Sequence[Observation]) -> tuple[Observation, ...]:
     """Return observations whose medians no waits made, or all if there are none."""
-    undisturbed = tuple(observation for observation in observed if not is_waiting(observation))
+    undisturbed = tuple(
+        observation
+        for observation in observed
+        if observation.measurement is None or not observation.measurement.waiting
+    )
     return undisturbed or tuple(observed)
-
-
-def is_waiting(observation: Observation) -> bool:
-    return observation.measurement is not None and observation.measurement.waiting
 
 
 def time_estimate(observed: Sequence[Observation]) -> Estimate:
@@ -130,19 +132,17 @@ class Point(msgspec.Struct, frozen=True):
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         """Return the engine's own records behind this point; another suite's figure has none."""
-        return tuple(
-            observation.measurement
-            for observation in self.observed
-            if observation.measurement is not None
-        )
+        records = (observation.measurement for observation in self.observed)
+        return tuple(record for record in records if record is not None)
 
     @property
     def launch_medians(self) -> tuple[float, ...]:
         """Return the median seconds per sample of each launch, in the launches' order."""
-        by_launch: dict[int, list[float]] = {}
-        for observation in self.observed:
-            by_launch.setdefault(observation.launch, []).append(observation.median_s)
-        return tuple(median(by_launch[launch]) for launch in sorted(by_launch))
+        by_launch = group_by(self.observed, attrgetter("launch"))
+        return tuple(
+            median(observation.median_s for observation in by_launch[launch])
+            for launch in sorted(by_launch)
+        )
 
     @property
     def spread(self) -> float:
@@ -344,12 +344,12 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
         is_ours = curve.quantity == "bandwidth" or (timed and curve.pattern in LATENCY_PATTERNS)
         if curve.pattern is None or not is_ours:
             continue
-        ends = node_of(launch, curve.origin), node_of(launch, curve.target)
-        # Columns of one table may be two stacks side by side.
-        provider = curve.settings.get("provider", "") if printed_curve is not curve else ""
-        stack = f" {provider}" if provider else ""
-        source = f"{curve.source}:{curve.first_line} {curve.benchmark}{stack}"
-        source = source if launch.imported else ""
+        ends, source = (node_of(launch, curve.origin), node_of(launch, curve.target)), ""
+        if launch.imported:
+            source = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+            # Columns of one table may be two stacks side by side.
+            if printed_curve is not curve and (provider := curve.settings.get("provider", "")):
+                source += f" {provider}"
         key = (curve.pattern, *ends, source, launch.program, "")
         links = curve.max_links(launch.hosts_of(curve))
         for suite_point in curve.points:
@@ -381,29 +381,19 @@ def _read_point(
     A bandwidth becomes the time of one message, per direction and link; ``links`` counts the links
     that the figure sums up.
     """
-    is_time = curve.quantity == "time"
-    sized = suite_point.message_bytes is not None
-    unsized_bytes = 0 if is_time else PEAK_BYTES
-    message_bytes = (
-        suite_point.message_bytes if suite_point.message_bytes is not None else unsized_bytes
-    )
+    is_time, message_bytes = curve.quantity == "time", suite_point.message_bytes
+    sized = message_bytes is not None
+    if message_bytes is None:
+        message_bytes = 0 if is_time else PEAK_BYTES
     estimate = suite_point.estimate
-    ends = (estimate.value, estimate.low, estimate.high)
+    value, low, high = estimate.value, estimate.low, estimate.high
     if not is_time:
         carried_bytes = curve.directions * links * message_bytes
-        ends = (
-            carried_bytes / estimate.value,
-            carried_bytes / estimate.high,
-            carried_bytes / estimate.low,
-        )
+        value, low, high = carried_bytes / value, carried_bytes / high, carried_bytes / low
     tail_s = suite_point.besides.get("p99") if is_time else None
-    return (
-        message_bytes,
-        sized,
-        Observation(
-            launch, *ends, estimate.confidence, estimate.samples, message_bytes, tail_s, None
-        ),
-    )
+    count = estimate.confidence, estimate.samples
+    figure = Observation(launch, value, low, high, *count, message_bytes, tail_s, None)
+    return message_bytes, sized, figure
 
 
 def node_of(launch: Launch, rank: int) -> str:
