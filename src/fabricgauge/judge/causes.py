@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 import msgspec
-import numpy as np
 
 from fabricgauge.judge import plateaus
 from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
@@ -242,12 +242,10 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
     """Yield ranks whose memory is not near the adapter; the rate between sockets is unknown."""
     if not low.network.has_rdma_ports:
         return
-    placements = [
-        placement for launch in low.stream.subject.launches for placement in launch.placements
-    ]
     ranks = {
         (placement.host, placement.numa_node)
-        for placement in placements
+        for launch in low.stream.subject.launches
+        for placement in launch.placements
         if isinstance(placement.numa_node, int)
     }
     for member, _ in low.ports:
@@ -258,7 +256,7 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
         adapter_node = adapter if isinstance(adapter, Skipped) else adapter.numa_node
         rank_nodes = {numa for host, numa in ranks if host in (node.name, node.hostname)}
         if isinstance(adapter_node, int) and rank_nodes and adapter_node not in rank_nodes:
-            rank_text = sentences.listed([str(placement) for placement in sorted(rank_nodes)])
+            rank_text = sentences.listed([str(numa) for numa in sorted(rank_nodes)])
             yield Cause(
                 f"the rank on {member.node} ran on NUMA node {rank_text}, but the adapter of"
                 f" {member.interface} is on NUMA node {adapter_node}",
@@ -379,14 +377,14 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
     fits = plateaus.fitting(stream.series, low.network, payload, low.bytes_per_s)
     if not fits:
         return
-    kinds = tuple(kind for kind in _PLATEAU_WORDS if any(plateau.kind == kind for plateau in fits))
-    candidates = []
-    for kind in kinds:
-        names = [plateau.name for plateau in fits if plateau.kind == kind]
-        candidates.append(f"{_PLATEAU_WORDS[kind][0]}: {sentences.listed(names)}")
+    candidates, remedies = [], []
+    for kind, (cause, remedy) in _PLATEAU_WORDS.items():
+        if names := [plateau.name for plateau in fits if plateau.kind == kind]:
+            candidates.append(f"{cause}: {sentences.listed(names)}")
+            remedies.append(remedy)
     yield Cause(
-        candidates[0] if len(kinds) == 1 else f"candidates: {'; or '.join(candidates)}",
-        "; ".join(_PLATEAU_WORDS[kind][1] for kind in kinds),
+        candidates[0] if len(candidates) == 1 else f"candidates: {'; or '.join(candidates)}",
+        "; ".join(remedies),
         "; ".join(
             f"{plateau.name} carries {figures.rate(plateau.low)} to {figures.rate(plateau.high)}"
             for plateau in fits
@@ -481,9 +479,8 @@ def _kept_rate(low: _Low) -> Iterator[Cause]:
     ]
     for directions in ([direction, direction[::-1]], *at_ends):
         rate = kept_rate(stream.subject, directions)
-        if rate is None or abs(stream.fraction / rate.share - 1.0) > LIKE:
-            continue
-        if max(rate.lost) > stream.limit("errors.share"):
+        is_like = rate is not None and abs(stream.fraction / rate.share - 1.0) <= LIKE
+        if rate and is_like and max(rate.lost) > stream.limit("errors.share"):
             cause, remedy = KEPT_RATE
             kept_rate_text = figures.link_rate(rate.share * low.rate_bit_s)
             yield Cause(
@@ -495,11 +492,9 @@ def _kept_rate(low: _Low) -> Iterator[Cause]:
 
 
 def _tcp_limit(low: _Low) -> Iterator[Cause]:
-    """Yield a buffer or window of TCP that holds the stream back, with the setting's value."""
     from fabricgauge.judge.tcp_limits import tcp_limits
 
-    for limit in tcp_limits(low.stream):
-        yield Cause(limit.what, limit.remedy, limit.evidence, in_host=True)
+    return tcp_limits(low.stream)
 
 
 def _sum_losses(low: _Low) -> tuple[int, float]:
@@ -513,7 +508,7 @@ def _sum_losses(low: _Low) -> tuple[int, float]:
         for case in point.measurements
     ]
     shares = [lost / segments for lost, segments in cases if segments > 0]
-    return sum(lost for lost, _ in cases), float(np.median(shares)) if shares else 0.0
+    return sum(lost for lost, _ in cases), median_or_zero(shares)
 
 
 def _losses(low: _Low, above: str) -> Iterator[Cause]:

@@ -57,15 +57,11 @@ def again(subject: Subject) -> Recheck | None:
     if not fallen or not subject.pairs:
         return None
     good = max(pairs, key=lambda pair: pair.share)
-    partners = good.ends if good not in fallen else ()
-    recheck_pairs = [
-        ends
-        for pair in fallen[:MOST_PAIRS]
-        for ends in (
-            pair.ends,
-            *((node, partner) for node in pair.ends for partner in partners[:1]),
-        )
-    ]
+    partners = good.ends[:1] if good not in fallen else ()
+    recheck_pairs: list[Ends] = []
+    for pair in fallen[:MOST_PAIRS]:
+        recheck_pairs.append(pair.ends)
+        recheck_pairs += [(node, partner) for node in pair.ends for partner in partners]
     return streams_alone(_matrix(subject), recheck_pairs)
 
 
@@ -73,48 +69,41 @@ def falls(subject: Subject) -> Iterator[Verdict]:
     """Yield each pair, or the node of it, that carries less at the end of the run."""
     pairs = _kept(subject)
     fallen = _fallen(subject, pairs)
-    if not fallen:
-        return
+    about, prefix = None, ""
     if len(fallen) == len(pairs) > 1:
-        fallen = fallen[:1]
-        about = subject.about
+        fallen, about = fallen[:1], subject.about
         prefix = f"each of {len(pairs)} pairs carries less at the end of the run"
-    else:
-        about, prefix = None, ""
     streams_by_ends = {
         stream.series.ends: stream for stream in rechecked_streams(subject, "bandwidth", 0.0)
     }
+    lines = [
+        f"{name_part('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
+        for pair in pairs[:MOST_LINES]
+    ]
     for pair in fallen:
-        pair_streams = [
-            streams_by_ends[ends]
-            for ends in (pair.ends, pair.ends[::-1])
-            if ends in streams_by_ends
-        ]
-        slowest = min(pair_streams, key=lambda stream: stream.fraction, default=None)
-        least = (1.0 - subject.limit(LIMIT)) * pair.first
-        if slowest is not None and slowest.best.bandwidth.value > least:
-            continue
-        excuses = signs(slowest).against if slowest is not None else ("not measured again alone",)
+        both_ways = streams_by_ends.get(pair.ends), streams_by_ends.get(pair.ends[::-1])
+        slowest = min(filter(None, both_ways), key=lambda stream: stream.fraction, default=None)
+        excuses: tuple[str, ...] = ("not measured again alone",)
         rate = (
             f"{figures.rate(pair.last)} at the end of the run, {figures.rate(pair.first)} at its"
             " beginning"
         )
         if slowest is not None:
-            rate += f", {figures.rate(slowest.best.bandwidth.value)} when measured again alone"
+            rate_alone = slowest.best.bandwidth.value
+            if rate_alone > (1.0 - subject.limit(LIMIT)) * pair.first:
+                continue
+            excuses = signs(slowest).against
+            rate += f", {figures.rate(rate_alone)} when measured again alone"
         yield Verdict(
             Outcome.WARN if excuses else Outcome.FAIL,
             f"{prefix or name_part('pair', pair.ends)}: {rate}",
             Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),
             subject.threshold(LIMIT, "at most"),
-            (*map(_line, pairs[:MOST_LINES]), *excuses),
+            (*lines, *excuses),
             CAUSE,
             REMEDY,
             about or _part(subject, pair, streams_by_ends),
         )
-
-
-def _line(pair: Kept) -> str:
-    return f"{name_part('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
 
 
 def _part(subject: Subject, pair: Kept, streams_by_ends: dict[Ends, Stream]) -> VerdictSubject:

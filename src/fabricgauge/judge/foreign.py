@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from fabricgauge.judge.evidence.connections import CARRIED, address_of
 from fabricgauge.judge.interface import Subject
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import NEAREST_RATE, Stream, rechecked_streams, streams
 from fabricgauge.model.absence import Skipped
@@ -49,31 +48,16 @@ def foreign_of(
 
 
 def foreign_in(subject: Subject, *patterns: Pattern) -> dict[str, ForeignTraffic]:
-    """Return foreign traffic by node in all completed cases of these patterns."""
-    return foreign_of(
-        subject,
-        (
-            (launch, case)
-            for launch in subject.launches
-            for case in launch.completed
-            if case.pattern in patterns
-        ),
-    )
+    """Return foreign traffic by node in all completed cases, or in those of these patterns."""
+    return foreign_of(subject, subject.cases(*patterns))
 
 
 def foreign_beside(stream: Stream) -> dict[str, ForeignTraffic]:
     """Return foreign traffic by node in the cases behind a figure."""
-    cases = (*stream.measurements, *stream.round_robins)
-    ids = {id(case) for case in cases}
-    return foreign_of(
-        stream.subject,
-        (
-            (launch, case)
-            for launch in stream.subject.launches
-            for case in launch.measurements
-            if id(case) in ids
-        ),
-    )
+    ids = {id(case) for case in (*stream.measurements, *stream.round_robins)}
+    launches = stream.subject.launches
+    cases = ((launch, case) for launch in launches for case in launch.measurements)
+    return foreign_of(stream.subject, (item for item in cases if id(item[1]) in ids))
 
 
 def sentence(traffic: ForeignTraffic, limit: float) -> str:
@@ -93,10 +77,7 @@ def accounts(stream: Stream) -> Iterator[str]:
     """Yield other traffic that fills the link together with the stream."""
     limit, foreign = stream.limit("foreign-traffic.share"), foreign_beside(stream)
     if stream.series.of_pairs:
-        ahead = (
-            float(np.median([traffic.share for traffic in foreign.values()])) if foreign else 0.0
-        )
-        back = 0.0
+        ahead, back = median_or_zero(traffic.share for traffic in foreign.values()), 0.0
         traffic_of_ends = list(foreign.values())
     else:
         ahead, back = _shares(foreign, stream.series.way)
@@ -142,7 +123,9 @@ def beside_good(
     suspects: Sequence[Stream], good_streams: Sequence[Stream], rate_share: float, *, latency: bool
 ) -> Iterator[str]:
     """Yield other traffic on the links of suspect pairs that good pairs do not have."""
-    usual = _median(good_streams)
+    usual = median_or_zero(
+        max(_shares(foreign_beside(stream), stream.series.way)) for stream in good_streams
+    )
     named: dict[str, ForeignTraffic] = {}
     explained = 0
     for stream in suspects:
@@ -171,11 +154,6 @@ def _shares(foreign: dict[str, ForeignTraffic], direction: tuple[str, str]) -> t
     )
 
 
-def _median(streams: Sequence[Stream]) -> float:
-    shares = [max(_shares(foreign_beside(stream), stream.series.way)) for stream in streams]
-    return float(np.median(shares)) if shares else 0.0
-
-
 class _Crossing(NamedTuple):
     """Octets and packets of a node's interfaces during one case."""
 
@@ -197,10 +175,8 @@ def foreign_traffic(
         for counters in case.counters:
             node = node_of(launch, counters.rank)
             crossed = _find_crossing(fabric, network, node, counters)
-            if (
-                crossed is None
-                or (own_bytes := benchmark.find_bytes(network, node, crossed)) is None
-            ):
+            own_bytes = None if crossed is None else benchmark.find_bytes(network, node, crossed)
+            if crossed is None or own_bytes is None:
                 continue
             times = counters.read_utc_s
             seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
@@ -223,17 +199,11 @@ def _find_crossing(
     # An interface with two addresses in the network is two members, and counts once.
     interfaces = dict.fromkeys(member.interface for member in network.rails_of(name))
     for interface in interfaces:
-        below = () if isinstance(node, Skipped) else node.below(interface)
-        cables = [
-            name_below
-            for name_below in below
-            if isinstance(node, Skipped) or not node.below(name_below)
-        ]
-        rises = [
-            rise
-            for names in ([interface], cables)
-            if (rise := _sum_rises(counters, names)) is not None
-        ]
+        cables: list[str] = []
+        if not isinstance(node, Skipped):
+            cables = [below for below in node.below(interface) if not node.below(below)]
+        both = _sum_rises(counters, [interface]), _sum_rises(counters, cables)
+        rises = [rise for rise in both if rise is not None]
         if not rises:
             return None
         total = _Crossing(*map(sum, zip(total, max(rises), strict=True)))
@@ -262,11 +232,7 @@ class _CaseTraffic:
     def __init__(self, launch: Launch, case: Measurement) -> None:
         self._case = case
         self._ranks = group_by(range(len(launch.nodes)), launch.nodes.__getitem__)
-        sent_bytes = sum(
-            connection.sent_bytes
-            for rank in range(len(case.sockets))
-            for connection in case.sockets_of(rank)
-        )
+        sent_bytes = sum(connection.sent_bytes for connection in case.all_sockets)
         self._by_tcp = sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes)
         self._unseen = any(isinstance(connections, Skipped) for connections in case.sockets)
 
@@ -277,12 +243,9 @@ class _CaseTraffic:
             if self._unseen:
                 return None
             ips = {member.ip for member in network.rails_of(node)}
-            connections = [connection for rank in ranks for connection in case.sockets_of(rank)]
-            return _add_tcp_headers(
-                [connection for connection in connections if address_of(connection.local) in ips],
-                network,
-                crossed,
-            )
+            connections = (connection for rank in ranks for connection in case.sockets_of(rank))
+            members = [socket for socket in connections if address_of(socket.local) in ips]
+            return _add_tcp_headers(members, network, crossed)
         if case.pattern not in PAIR_PATTERNS:
             return None
         joining_ranks = [rank for rank in ranks if rank in (case.origin, case.target)]

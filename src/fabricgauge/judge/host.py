@@ -5,16 +5,18 @@ negotiated down are as busy as ranks on a sound one. A sign counts only if it ca
 come from polling, and only if it explains the missing rate.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 
 import msgspec
-import numpy as np
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.causes import find_lower_rate, prove_causes
 from fabricgauge.judge.evidence.connections import held_by_receiver
 from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge.interface import Subject
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.stats.series import node_of, series_of
 from fabricgauge.judge.streams import WIRE_BUSY, Stream, carry_the_same
 from fabricgauge.model.absence import Skipped
@@ -121,9 +123,7 @@ def _loopback(stream: Stream) -> Iterator[str]:
         if series.pattern == "bandwidth"
         if (point := series.best(stream.limit("fraction.from"))) is not None
     ]
-    if not reached:
-        return
-    best, node = max(reached, key=lambda rate_and_node: rate_and_node[0])
+    best, node = max(reached, key=itemgetter(0), default=(math.inf, ""))
     headroom, ceiling = stream.limit("host-limited.headroom"), stream.ceiling.payload_bytes_per_s
     carried = stream.best.bandwidth.value * stream.directions
     limit_name = "host-limited.loopback" if stream.steady else "host-limited.loopback_unsteady"
@@ -178,14 +178,9 @@ def _held_ranks(stream: Stream) -> Iterator[str]:
 
 def _measure_quota(measurements: Sequence[Measurement], rank: int) -> tuple[float, str]:
     """Return the median share of the time that a quota stopped a rank, and a sentence's end."""
-    shares = throttles(measurements, rank)
-    share = float(np.median(shares)) if shares else 0.0
-    quotas = [
-        use.quota_processors
-        for case in measurements
-        for use in case.processors
-        if use.rank == rank and not isinstance(use.quota_processors, Skipped)
-    ]
+    share = median_or_zero(throttles(measurements, rank))
+    uses = (use for case in measurements for use in case.processors if use.rank == rank)
+    quotas = [quota for use in uses if not isinstance(quota := use.quota_processors, Skipped)]
     allowed = f" of {min(quotas):g} processors" if quotas else ""
     return share, (
         f"was stopped for {figures.percent(share)} of the time: its control group had used up its"
@@ -281,8 +276,7 @@ def describe_wait(share: float, were: str = "was", more: str = "") -> str:
 
 def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> float:
     """Return the share of the time, 0 to 1, that a rank or the median rank waited."""
-    shares = waits(measurements, rank)
-    return min(1.0, float(np.median(shares))) if shares else 0.0
+    return min(1.0, median_or_zero(waits(measurements, rank)))
 
 
 def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
@@ -293,11 +287,7 @@ def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
             for use in case.processors:
                 shares = waits([case], use.rank)
                 by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
-    return {
-        node: min(1.0, float(np.median(shares_of_node)))
-        for node, shares_of_node in by_node.items()
-        if shares_of_node
-    }
+    return {node: min(1.0, median_or_zero(shares)) for node, shares in by_node.items() if shares}
 
 
 def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
@@ -314,8 +304,7 @@ def waiting_nodes(subject: Subject, pattern: Pattern) -> dict[str, str]:
 
 def describe_common_waiting(subject: Subject, pattern: Pattern) -> str:
     """Return a sentence on half of the nodes waiting for processors; empty if they did not."""
-    delays = list(waits_of_nodes(subject, pattern).values())
-    usual = float(np.median(delays)) if delays else 0.0
+    usual = median_or_zero(waits_of_nodes(subject, pattern).values())
     if usual < subject.limit("host-limited.delay"):
         return ""
     return f"half of the ranks {describe_wait(usual, 'were', 'or more ')}"
@@ -348,16 +337,10 @@ def explain_by_waiting(
     if held and 2 * len(held) >= len(suspects):
         yield held[0]
         return
-    usual = (
-        float(np.median([_longest(suspect)[0] for suspect in good_streams]))
-        if good_streams
-        else 0.0
-    )
-    unshown = (
-        []
-        if _is_one_wire(suspects)
-        else [suspect for suspect in suspects if not _shows_itself(suspect)]
-    )
+    usual = median_or_zero(_longest(stream)[0] for stream in good_streams)
+    unshown: list[Stream] = []
+    if not _is_one_wire(suspects):
+        unshown = [suspect for suspect in suspects if not _shows_itself(suspect)]
     excused = [
         suspect
         for suspect in unshown
@@ -385,9 +368,8 @@ def _is_one_wire(pair_streams: Sequence[Stream]) -> bool:
     """Check whether these pairs had data under way all along, and carried the same."""
     if any(stream.series.is_latency or stream.busy < WIRE_BUSY for stream in pair_streams):
         return False
-    return bool(pair_streams) and carry_the_same(
-        pair_streams[0].subject, [stream.fraction for stream in pair_streams]
-    )
+    fractions = [stream.fraction for stream in pair_streams]
+    return bool(fractions) and carry_the_same(pair_streams[0].subject, fractions)
 
 
 def _shows_itself(stream: Stream) -> bool:

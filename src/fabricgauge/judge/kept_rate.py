@@ -118,13 +118,8 @@ def spares_small(subject: Subject, directions: Collection[Ends]) -> bool:
 def spares_full_segments(subject: Subject, directions: Collection[Ends]) -> bool:
     """Check whether full segments are lost in large messages only, as no damaged cable does it."""
     least_bytes = subject.limit("fraction.from")
-    large_lost = _share_lost(
-        [
-            case
-            for ends, case in _cases(subject)
-            if ends in directions and case.message_bytes >= least_bytes
-        ]
-    )
+    cases = [case for ends, case in _cases(subject) if ends in directions]
+    large_lost = _share_lost([case for case in cases if case.message_bytes >= least_bytes])
     medium = list(_count_medium(subject, directions, least_bytes))
     lost, sent = (sum(counts) for counts in zip(*medium, strict=True)) if medium else (0, 0.0)
     limit = subject.limit("lossy.small_part") * large_lost
@@ -135,14 +130,14 @@ def _count_medium(
     subject: Subject, directions: Collection[Ends], least_bytes: float
 ) -> Iterator[tuple[int, float]]:
     """Yield lost and sent segments of medium messages on these ways, replies included."""
-    for launch in subject.launches:
-        for case in launch.completed:
-            if case.pattern in PAIR_PATTERNS and FULL_SEGMENT <= case.message_bytes < least_bytes:
-                replies = case.pattern in ("latency", "bidirectional_bandwidth")
-                for rank in (case.origin, case.target) if replies else (case.sender,):
-                    peer = case.target if rank == case.origin else case.origin
-                    if (node_of(launch, rank), node_of(launch, peer)) in directions:
-                        yield count_segments(case, rank)
+    for launch, case in subject.cases(*PAIR_PATTERNS):
+        if not FULL_SEGMENT <= case.message_bytes < least_bytes:
+            continue
+        replies = case.pattern in ("latency", "bidirectional_bandwidth")
+        for rank in (case.origin, case.target) if replies else (case.sender,):
+            peer = case.target if rank == case.origin else case.origin
+            if (node_of(launch, rank), node_of(launch, peer)) in directions:
+                yield count_segments(case, rank)
 
 
 def _calm(subject: Subject, large_lost: float) -> float:
@@ -170,11 +165,9 @@ def _rates(case: Measurement, least_bytes: float) -> Iterator[float]:
 
 def _cases(subject: Subject) -> Iterator[tuple[Ends, Measurement]]:
     """Yield completed cases of single pairs, each with its sending and receiving node."""
-    for launch in subject.launches:
-        for case in launch.completed:
-            if case.pattern in PAIR_PATTERNS:
-                receiver = case.target if case.sender == case.origin else case.origin
-                yield (node_of(launch, case.sender), node_of(launch, receiver)), case
+    for launch, case in subject.cases(*PAIR_PATTERNS):
+        receiver = case.target if case.sender == case.origin else case.origin
+        yield (node_of(launch, case.sender), node_of(launch, receiver)), case
 
 
 def _regular(cases: Sequence[Measurement]) -> bool:

@@ -1,10 +1,10 @@
 """Find the best sustained bandwidth of each direction, and compare it with the ceiling."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
 from typing import Literal
 
 import msgspec
-import numpy as np
 
 from fabricgauge.judge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.interface import Subject
@@ -187,11 +187,9 @@ class Stream(msgspec.Struct, frozen=True):
 
         For another suite's programs only the processor use of the whole launch is known.
         """
-        series = self.series
         for case in self.measurements:
-            for use in case.processors:
-                if use.rank in (case.origin, case.target):
-                    yield series.origin if use.rank == case.origin else series.target, use
+            ends = {case.target: self.series.target, case.origin: self.series.origin}
+            yield from ((ends[use.rank], use) for use in case.processors if use.rank in ends)
         for launch, around in self.surrounded:
             yield from ((node_of(launch, use.rank), use) for use in around.processors)
 
@@ -202,17 +200,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def surrounded(self) -> tuple[tuple[Launch, CountersAround], ...]:
-        """Return another suite's launches behind the figure, with the counters around each."""
-        numbers = {
-            observation.launch
-            for observation in self.best.observed
-            if observation.measurement is None
-        }
-        return tuple(
-            (launch, launch.around)
-            for launch in self.subject.launches
-            if launch.number in numbers and launch.around is not None
-        )
+        return self.subject.around(self.best)
 
     @property
     def round_robins(self) -> tuple[Measurement, ...]:
@@ -222,17 +210,15 @@ class Stream(msgspec.Struct, frozen=True):
     def medians(self, share: Share) -> Iterable[tuple[str, float]]:
         """Yield node and median of the share, for each rank whose share is known."""
         for node, rank in self.ranks:
-            shares = [getattr(use, share) for _, use in self.uses if use.rank == rank]
-            if known_shares := [
-                known_share for known_share in shares if not isinstance(known_share, Skipped)
-            ]:
-                yield node, float(np.median(known_shares))
+            all_shares = (getattr(use, share) for _, use in self.uses if use.rank == rank)
+            if shares := [share for share in all_shares if not isinstance(share, Skipped)]:
+                yield node, median(shares)
 
     @property
     def busy(self) -> float:
         """Return the share of the time with data under way from the sender; 1 if unknown."""
         shares = [share for case in self.measurements if (share := busy_share(case)) is not None]
-        return float(np.median(shares)) if shares else 1.0
+        return median(shares) if shares else 1.0
 
     @property
     def steady(self) -> bool:
@@ -378,17 +364,15 @@ def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> 
         return ceiling.shared_by(sharing)
     log_mtu_bytes = series.foreign.evidence.mtu_bytes if series.foreign else None
     if limit := ceiling.by_mtu.get(log_mtu_bytes or 0):
-        step = CeilingStep(
-            "by the log's own MTU", str(log_mtu_bytes), limit, "bytes/s per direction"
-        )
-        steps = (*ceiling.steps, step)
+        step = "by the log's own MTU", str(log_mtu_bytes), limit, "bytes/s per direction"
+        steps = (*ceiling.steps, CeilingStep(*step))
         ceiling = msgspec.structs.replace(
             ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={}
         )
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     counted = [share for case in best.measurements if (share := acknowledged(case)) is not None]
-    return ceiling.subtract_acknowledgements(float(np.median(counted))) if counted else ceiling
+    return ceiling.subtract_acknowledgements(median(counted)) if counted else ceiling
 
 
 def is_rdma_on_tcp(subject: Subject, series: Series) -> bool:

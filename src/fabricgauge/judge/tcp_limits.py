@@ -5,15 +5,13 @@ window if a slow link queues: then the round trip grows with the queue; with a s
 not.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-import msgspec
-import numpy as np
-
+from fabricgauge.judge.causes import Cause
 from fabricgauge.judge.evidence.connections import held_by_receiver, held_by_sender
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import WIRE_BUSY, Stream
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Node
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.words import figures, sentences
 
@@ -32,29 +30,18 @@ SMALL_S, SMALL_PART, SMALL_BYTES = 100e-6, 0.25, 65536
 QUEUE = 1.5
 
 
-class TcpLimit(msgspec.Struct, frozen=True):
-    """A limit of TCP on ``node``: ``what`` limits, the command that shows or lifts it, evidence."""
-
-    node: str
-    what: str
-    remedy: str
-    evidence: str
-
-
-def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
+def tcp_limits(stream: Stream) -> Iterator[Cause]:
     """Yield the limits that hold a stream back; small settings come first."""
     cases = [case for case in stream.measurements if case.sockets_of(case.sender)]
     sender, receiver = stream.series.way
     rate = stream.rate_bit_s
     if not cases or isinstance(rate, Skipped):
         return
-    sends, receives = _share(cases, held_by_sender), _share(cases, held_by_receiver)
-    idle = stream.busy < WIRE_BUSY
+    sends = median_or_zero(map(held_by_sender, cases))
+    receives = median_or_zero(map(held_by_receiver, cases))
     held_from, always_from = stream.limit("fraction.tcp_held"), stream.limit("fraction.tcp_always")
-    for node, setting, share, held in (
-        (sender, WMEM, sends, sends >= held_from or idle),
-        (receiver, RMEM, receives, receives >= held_from or idle),
-    ):
+    for node, setting, share in ((sender, WMEM, sends), (receiver, RMEM, receives)):
+        held = share >= held_from or stream.busy < WIRE_BUSY
         if held and (largest_bytes := _find_small_buffer(stream, node, setting, rate)):
             yield _setting_limit(stream, node, setting, largest_bytes, share)
     if receives >= always_from and not _queues(stream, cases):
@@ -63,30 +50,25 @@ def tcp_limits(stream: Stream) -> Iterator[TcpLimit]:
         yield _buffer_limit(stream, sender, sends)
 
 
-def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share: float) -> TcpLimit:
+def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share: float) -> Cause:
     sends = setting == WMEM
     values = _settings(stream, setting)
-    largest_setting = max(values.values(), key=lambda value: value[-1])
-    new_value = " ".join(
-        map(
-            str,
-            largest_setting
-            if largest_setting[-1] > largest
-            else (*largest_setting[:2], DEFAULTS[setting]),
-        )
-    )
+    best = max(values.values(), key=lambda value: value[-1])
+    if best[-1] <= largest:
+        best = (*best[:2], DEFAULTS[setting])
+    new_value = " ".join(map(str, best))
     busy_text = f"; data were under way for {figures.percent(stream.busy)} of the time"
     evidence = "; ".join(
         f"{setting} of {name}: {' '.join(map(str, value))}" for name, value in values.items()
     )
-    return TcpLimit(
-        node,
+    return Cause(
         f"{setting} of {node} limits the {'send' if sends else 'receive'} buffer of a connection to"
         f" {figures.size(largest)}: too small to fill the link",
         f"on {node}: {sentences.command(('sysctl', '-w', f'{setting}={new_value}'))}, and set it in"
         " /etc/sysctl.d too; then measure again",
         f"{evidence}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
         f" data under way{busy_text}",
+        in_host=True,
     )  # fmt: skip
 
 
@@ -95,35 +77,32 @@ DEFAULTS = {WMEM: 4 << 20, RMEM: 6 << 20}
 _END = {True: "sender's buffer", False: "receiver's window"}
 
 
-def _window_limit(stream: Stream, node: str, share: float) -> TcpLimit:
+def _window_limit(stream: Stream, node: str, share: float) -> Cause:
     allowed = _settings(stream, RMEM).get(node)
-    scaling = _fact(stream, node, SCALING)
+    known_node = stream.subject.run.fabric.node(node)
+    facts = {} if isinstance(known_node, Skipped) else known_node.facts
     setting_text = f"{RMEM} allows {figures.size(allowed[-1])}" if allowed else f"{RMEM} is unknown"
     reason = "a program (SO_RCVBUF), a route (window) or a slow reader limits it"
-    if scaling == "0":
+    if facts.get(SCALING) == "0":
         reason = f"{SCALING} is 0, so a window is at most 64 KiB"
-    return TcpLimit(
-        node,
+    return Cause(
         f"the receive window of {node} holds the sender back: {reason}",
         f"on {node}: check the connection's buffer (`ss -tmi`), a window in the route (`ip route"
         f" show`) and the settings (`sysctl {SCALING} {RMEM}`)",
         f"the receiver's window was the limit for {figures.percent(share)} of the time with data"
         f" under way, without a queue in the network; {setting_text}",
+        in_host=True,
     )
 
 
-def _buffer_limit(stream: Stream, node: str, share: float) -> TcpLimit:
-    return TcpLimit(
-        node,
+def _buffer_limit(stream: Stream, node: str, share: float) -> Cause:
+    return Cause(
         f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) limits it",
         f"on {node}: check the connection's buffer (`ss -tmi`) and the setting (`sysctl {WMEM}`)",
         f"the sender's buffer was the limit for {figures.percent(share)} of the time with data"
         " under way",
+        in_host=True,
     )
-
-
-def _share(cases: Sequence[Measurement], held: Callable[[Measurement], float]) -> float:
-    return float(np.median([held(case) for case in cases]))
 
 
 def _find_small_buffer(stream: Stream, node: str, setting: str, rate_bit_s: float) -> int:
@@ -148,11 +127,6 @@ def _settings(stream: Stream, setting: str) -> dict[str, tuple[int, ...]]:
     return sizes_by_node
 
 
-def _fact(stream: Stream, name: str, fact: str) -> str:
-    node = stream.subject.run.fabric.node(name)
-    return node.facts.get(fact, "") if isinstance(node, Node) else ""
-
-
 def _queues(stream: Stream, cases: Sequence[Measurement]) -> bool:
     """Check whether the round trip shows a queue before a slower link; if unknown, it does."""
     trips = [
@@ -163,13 +137,12 @@ def _queues(stream: Stream, cases: Sequence[Measurement]) -> bool:
     ]
     small = [
         2.0 * case.times.median_s
-        for launch in stream.subject.launches
-        for case in launch.completed
-        if case.pattern == "latency" and case.message_bytes <= SMALL_MESSAGE and case.times
+        for _, case in stream.subject.cases("latency")
+        if case.message_bytes <= SMALL_MESSAGE and case.times
     ]
     if not trips or not small:
         return True
-    trip = float(np.median(trips))
+    trip = median_or_zero(trips)
     window_bytes = stream.best.bandwidth.value * trip
     return trip > QUEUE * min(small) + window_bytes / stream.ceiling.payload_bytes_per_s
 
