@@ -15,6 +15,7 @@ from fabricgauge.judge.nccl import find_offload
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
+from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
@@ -62,8 +63,10 @@ _REMEDIES = {
     _UNNAMED: _NAMES,
     _NO_NODES: f"{_NAMES}; or state the nodes: --hosts 'n[1-2]'",
 }
-_FASTER = "the measured messages are too small: larger ones are still faster"
-_GROWING = "measure larger messages, e.g. -e 8G, until the bus bandwidth stops growing"
+_STILL_GROWS = (
+    "the measured messages are too small: larger ones are still faster",
+    "measure larger messages, e.g. -e 8G, until the bus bandwidth stops growing",
+)
 _MAY_BE_HELPED = (
     "SHARP or NVLS reduces in the network, or the bytes took another network",
     "run it again with NCCL_DEBUG=INFO, which reports SHARP and NVLS",
@@ -109,18 +112,13 @@ def bus_rates(subject: Subject) -> Iterator[BusRate | Skipped]:
             yield shape
         else:
             best = max(points, key=lambda point: point.estimate.value)
-            rails, stated = _given_rails(subject, curve), _stated_rails(subject)
-            most = wire * shape[1]
+            rails, stated, most = _given_rails(subject, curve), subject.rails, wire * shape[1]
             # A name is a prefix: ``mlx5_1`` names ``mlx5_10`` as well.
             if not rails or best.estimate.value > most * rails / stated * LEVEL:
                 yield BusRate(curve, best, wire * shape[0], most, origin)
                 continue
             part, given = rails / stated, f"{rails} of {stated} rails of {origin}"
             yield BusRate(curve, best, wire * shape[0] * part, most * part, given, rails)
-
-
-def _stated_rails(subject: Subject) -> int:
-    return 1 if isinstance(subject.network, Skipped) else subject.network.rails
 
 
 def _given_rails(subject: Subject, curve: SuiteCurve) -> int:
@@ -133,7 +131,7 @@ def _given_rails(subject: Subject, curve: SuiteCurve) -> int:
     value = curve.settings.get(ADAPTERS, "") or (log.variables.get(ADAPTERS, "") if log else "")
     names = {name.partition(":")[0] for name in value.removeprefix("=").split(",")}
     exact = not value.startswith("^") and all(map(_DEVICE.fullmatch, names))
-    return len(names) if exact and len(names) < _stated_rails(subject) else 0
+    return len(names) if exact and len(names) < subject.rails else 0
 
 
 def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
@@ -143,38 +141,36 @@ def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
     median counts.
     """
     curves_by_purpose: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
-    for purpose, curve in (
-        (launch.purpose, curve) for launch in subject.launches for curve in launch.curves
-    ):
-        if not subject.pairs or curve.benchmark != _PAIR:
-            yield curve
-        elif curve.quantity == "bus_bandwidth" and curve.points:
-            best = max(point.estimate.value for point in curve.points)
-            curves_by_purpose.setdefault(purpose, []).append((best, curve))
-    medians = [
-        sorted(rated_curves, key=itemgetter(0))[len(rated_curves) // 2]
-        for rated_curves in curves_by_purpose.values()
-    ]
+    for launch in subject.launches:
+        for curve in launch.curves:
+            if not subject.pairs or curve.benchmark != _PAIR:
+                yield curve
+            elif curve.quantity == "bus_bandwidth" and curve.points:
+                best = max(point.estimate.value for point in curve.points)
+                curves_by_purpose.setdefault(launch.purpose, []).append((best, curve))
+    rate = itemgetter(0)
+    medians = [sorted(rated, key=rate)[len(rated) // 2] for rated in curves_by_purpose.values()]
     if medians:
-        yield max(medians, key=itemgetter(0))[1]
+        yield max(medians, key=rate)[1]
 
 
 def is_crowded(subject: Subject, curve: SuiteCurve) -> bool:
     """Check whether other pairs were measured at the same time, and no pair alone."""
-    shared_launches = subject.beside_others
-    return not subject.again and any(
-        curve is launch_curve for launch in subject.launches if launch.number in shared_launches
-        for launch_curve in launch.curves
-    )  # fmt: skip
+    launches = _launches_of(subject, curve)
+    return not subject.again and any(launch.number in subject.beside_others for launch in launches)
+
+
+def _launches_of(subject: Subject, curve: SuiteCurve) -> Iterator[Launch]:
+    return (
+        launch
+        for launch in subject.launches
+        if any(curve is launch_curve for launch_curve in launch.curves)
+    )
 
 
 def _find_hosts(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
     """Return the hosts of all ranks; for a launch of our own, its nodes."""
-    started_nodes = (
-        launch.nodes
-        for launch in subject.launches
-        if any(curve is launch_curve for launch_curve in launch.curves)
-    )
+    started_nodes = (launch.nodes for launch in _launches_of(subject, curve))
     return curve.evidence.rank_hosts or next(started_nodes, ())
 
 
@@ -190,8 +186,7 @@ def _find_wire_rate(subject: Subject, curve: SuiteCurve) -> tuple[float | None, 
             hint = '; state the link, e.g. --network "100GbE roce"' if subject.imported else ""
             return None, sentence + hint
         return subject.ceiling.payload_bytes_per_s, subject.name
-    rates = _library_rates(curve.evidence.nccl)
-    if rates:
+    if rates := _library_rates(curve.evidence.nccl):
         adapters = sentences.counted(len(rates), "adapter")
         return sum(rates) / 8, f"{adapters}, nominal rates from NCCL's log"
     return None, subject.ceiling.reason
@@ -212,9 +207,8 @@ def _library_rates(log: NcclEvidence | None) -> list[float]:
         for adapters in adapters_by_node.values()
         if adapters <= rates.keys()
     ]
-    if not rates_by_node or len(rates_by_node) < len(adapters_by_node):
-        return []
-    return min(rates_by_node, key=sum)
+    are_all_known = len(rates_by_node) == len(adapters_by_node)
+    return min(rates_by_node, key=sum, default=[]) if are_all_known else []
 
 
 def _find_bounds(
@@ -269,15 +263,11 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
         if not offload_name and exceeds(subject, bus_rate):
             outcome, cause, remedy = Outcome.WARN, _ABOVE, "see the rule above-ceiling"
     elif bus_rate.share < pass_share:
-        growing = _is_growing(bus_rate)
-        outcome = Outcome.WARN if bus_rate.share >= warn_share else Outcome.FAIL
-        cause, remedy = _LOW_AMONG_PAIRS if subject.pairs else _LOW
-        if outcome is Outcome.FAIL and (broken := _find_break(bus_rate.curve)):
-            outcome, cause, remedy = Outcome.INCONCLUSIVE, broken, _BROKE
-        elif outcome is Outcome.FAIL and growing:
-            outcome, cause, remedy = Outcome.INCONCLUSIVE, _FASTER, _GROWING
-        elif outcome is Outcome.FAIL and is_crowded(subject, bus_rate.curve):
-            outcome, (cause, remedy) = Outcome.INCONCLUSIVE, _CROWDED
+        outcome, (cause, remedy) = Outcome.WARN, _LOW_AMONG_PAIRS if subject.pairs else _LOW
+        if bus_rate.share < warn_share:
+            outcome = Outcome.FAIL
+            if doubt := _find_doubt(subject, bus_rate):
+                outcome, (cause, remedy) = Outcome.INCONCLUSIVE, doubt
     if bus_rate.rails and outcome is Outcome.PASS:
         outcome, (cause, remedy) = Outcome.WARN, _FEWER_RAILS
     drop = _describe_drop(bus_rate)
@@ -290,7 +280,9 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
         name = f"{name} {bus_rate.curve.benchmark}"
     placement = bus_rate.curve.settings.get("placement", "")
     size, rate = _at(bus_rate.best), figures.rate(bus_rate.best.estimate.value)
-    pair = _name_pair(subject, bus_rate.curve)
+    pair = ""
+    if subject.pairs and bus_rate.curve.benchmark == _PAIR:
+        pair = f"the median pair, {sentences.listed(_find_hosts(subject, bus_rate.curve))}: "
     share = figures.percent(bus_rate.share)
     ceiling = f"{figures.rate(bus_rate.ceiling)} ({bus_rate.origin})"
     return Verdict(
@@ -306,16 +298,17 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
     )  # fmt: skip
 
 
-def _find_break(curve: SuiteCurve) -> str:
-    """Return what broke the run before its largest message; empty if nothing is known to."""
+def _find_doubt(subject: Subject, bus_rate: BusRate) -> tuple[str, str] | None:
+    """Return why a low rate does not show the network, and what to do; None if it does."""
+    curve, last = bus_rate.curve, bus_rate.curve.points[-1]
     broke = any(message.kind == "broken" for message in curve.evidence.messages)
-    stopped = curve.cut_off.startswith("the program stopped")
-    return f"the run broke: {curve.cut_off}" if curve.cut_off and (broke or stopped) else ""
-
-
-def _name_pair(subject: Subject, curve: SuiteCurve) -> str:
-    is_pair = subject.pairs and curve.benchmark == _PAIR
-    return f"the median pair, {sentences.listed(_find_hosts(subject, curve))}: " if is_pair else ""
+    if curve.cut_off and (broke or curve.cut_off.startswith("the program stopped")):
+        return f"the run broke: {curve.cut_off}", _BROKE
+    half = (last.message_bytes or 0) / 2
+    smaller = [point for point in curve.points if (point.message_bytes or 0) <= half]
+    if not smaller or last.estimate.value > LEVEL * smaller[-1].estimate.value:
+        return _STILL_GROWS
+    return _CROWDED if is_crowded(subject, curve) else None
 
 
 def exceeds(subject: Subject, bus_rate: BusRate) -> bool:
@@ -337,14 +330,6 @@ def _at(point: SuitePoint) -> str:
     return figures.at(point.message_bytes or 0)
 
 
-def _is_growing(bus_rate: BusRate) -> bool:
-    """Check whether the rate still grows at the largest message."""
-    last = bus_rate.curve.points[-1]
-    half = (last.message_bytes or 0) / 2
-    smaller = [point for point in bus_rate.curve.points if (point.message_bytes or 0) <= half]
-    return not smaller or last.estimate.value > LEVEL * smaller[-1].estimate.value
-
-
 def _describe_drop(bus_rate: BusRate) -> str:
     """Describe the slowest message above the best size, if it is much slower."""
     best = bus_rate.best.message_bytes or 0
@@ -356,44 +341,37 @@ def _describe_drop(bus_rate: BusRate) -> str:
 
 
 def _list_sizes(bus_rate: BusRate) -> Iterator[str]:
+    """Yield the rate of each size, with algorithm and protocol if the library printed them."""
     log = bus_rate.curve.evidence.nccl
     for point in bus_rate.curve.points[-MOST_SIZES:]:
         share = figures.percent(point.estimate.value / bus_rate.ceiling)
-        chosen = _name_choice(log, point.message_bytes or 0)
-        yield f"{_at(point)}: {figures.rate(point.estimate.value)}, {share}{chosen}"
-
-
-def _name_choice(log: NcclEvidence | None, message_bytes: int) -> str:
-    """Name algorithm and protocol of that size, if the library printed them."""
-    fitting = (
-        f"{choice.algorithm}/{choice.protocol}"
-        for choice in (log.choices if log else ())
-        if choice.least_bytes <= message_bytes <= choice.most_bytes
-    )
-    choices = sentences.listed(list(dict.fromkeys(fitting)), 3)
-    return f" by {choices}" if choices else ""
+        fitting = (
+            f"{choice.algorithm}/{choice.protocol}"
+            for choice in (log.choices if log else ())
+            if choice.least_bytes <= (point.message_bytes or 0) <= choice.most_bytes
+        )
+        choices = sentences.listed(list(dict.fromkeys(fitting)), 3)
+        by = f" by {choices}" if choices else ""
+        yield f"{_at(point)}: {figures.rate(point.estimate.value)}, {share}{by}"
 
 
 def above(subject: Subject) -> Verdict | None:
     """Return a verdict on the first collective that is faster than its wire allows."""
     for bus_rate in bus_rates(subject):
-        if (
-            isinstance(bus_rate, Skipped)
-            or find_offload(bus_rate.curve)
-            or not exceeds(subject, bus_rate)
-        ):
+        if isinstance(bus_rate, Skipped) or find_offload(bus_rate.curve):
             continue
+        if not exceeds(subject, bus_rate):
+            continue
+        rate, at = bus_rate.best.estimate.value, _at(bus_rate.best)
         sentence = (
             f"{bus_rate.curve.source}:{bus_rate.curve.first_line} {bus_rate.curve.benchmark}:"
-            f" bus bandwidth {figures.rate(bus_rate.best.estimate.value)} {_at(bus_rate.best)}"
+            f" bus bandwidth {figures.rate(rate)} {at}"
             f" is more than {figures.rate(bus_rate.most)}, the most for any algorithm over"
             f" {bus_rate.origin}"
         )
-        figure = Figure(
-            bus_rate.best.estimate.value, f"bytes/s {_at(bus_rate.best)}", "bus bandwidth"
-        )
-        no_log = bus_rate.curve.evidence.nccl is None
-        cause_and_remedy = _MAY_BE_HELPED if no_log else _TOO_MUCH
-        outcome = Outcome.WARN if no_log else Outcome.INVALID
+        outcome, cause_and_remedy = Outcome.INVALID, _TOO_MUCH
+        if bus_rate.curve.evidence.nccl is None:
+            outcome, cause_and_remedy = Outcome.WARN, _MAY_BE_HELPED
+        figure = Figure(rate, f"bytes/s {at}", "bus bandwidth")
         return Verdict(outcome, sentence, figure, None, (), *cause_and_remedy)
     return None

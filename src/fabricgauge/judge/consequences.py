@@ -4,7 +4,7 @@ A report names causes first. It leaves out the remedies of consequences and drai
 A rule that alone knows its consequences has ``find_consequences`` in its module; the rest is here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from fabricgauge.judge.interface import Context, Subject
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
@@ -19,7 +19,7 @@ from fabricgauge.judge.rules import (
     stability,
 )
 from fabricgauge.model.evidence import LostSegments
-from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict
 
 #: Rules that name a part which is slower than it should be.
@@ -62,23 +62,14 @@ def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
     ]
     causes = {}
     for verdict in verdicts:
-        if (
-            verdict.outcome is Outcome.PASS
-            or not verdict.remedy
-            or verdict.outcome is Outcome.SKIPPED
-        ):
-            continue
-        for cause in low:
-            as_bad = cause.outcome.rank <= verdict.outcome.rank
-            is_same_network = (
-                verdict.network == cause.network and verdict.remedy != cause.remedy and as_bad
-            )
-            if verdict.rule == host_limited.ID and is_same_network and verdict.about == cause.about:
-                causes[verdict.id] = cause.id
-            has_same_ends = (
-                set(verdict.about.names) == set(cause.about.names) and len(verdict.about.names) == 2
-            )
-            if verdict.rule == asymmetry.ID and is_same_network and has_same_ends:
+        names = set(verdict.about.names)
+        for cause in low if verdict.remedy else ():
+            as_bad = cause.outcome.rank <= verdict.outcome.rank < Outcome.PASS.rank
+            if verdict.network != cause.network or verdict.remedy == cause.remedy or not as_bad:
+                continue
+            is_host = verdict.rule == host_limited.ID and verdict.about == cause.about
+            has_same_ends = names == set(cause.about.names) and len(verdict.about.names) == 2
+            if is_host or (verdict.rule == asymmetry.ID and has_same_ends):
                 causes[verdict.id] = cause.id
     return causes
 
@@ -94,14 +85,12 @@ def _find_rate_losses(
         if verdict.rule in _SLOW and verdict.outcome is Outcome.FAIL
     ]
     for verdict in network_verdicts:
-        losses: Sequence[LostSegments]
+        losses: Sequence[LostSegments] = ()
         if verdict.rule == lossy.ID and verdict.outcome is Outcome.FAIL:
             losses = lossy.losses_of_part(subject, verdict.about)
         elif verdict.rule == errors.ID and verdict.outcome is Outcome.WARN:
             losses = errors.lost_ways(subject)
-        else:
-            continue
-        if cause := _find_slow_part(subject, losses, slow_parts):
+        if losses and (cause := _find_slow_part(subject, losses, slow_parts)):
             yield verdict, cause
 
 
@@ -128,19 +117,16 @@ def _find_slow_part(
 def _find_fault_consequences(run: Run, verdicts: Sequence[Verdict]) -> dict[str, str]:
     """Return verdicts that follow from nodes and links that are gone, a wrong path, or losses."""
     measured = {launch.network for launch in run.launches if launch.completed}
+    # If one of two nodes broke the launch, no others are left.
     broken = {
-        verdict.network for verdict in run.launches if verdict.ended.changes or _pair_broke(verdict)
+        launch.network
+        for launch in run.launches
+        if launch.ended.changes or (launch.ended.culprits and len(set(launch.nodes)) == 2)
     }
-    wrong_paths = _by_network(
-        verdict
-        for verdict in verdicts
-        if verdict.rule in PROOFS and _has_outcome(verdict, Outcome.INVALID)
-    )
-    gone = _by_network(verdict for verdict in verdicts if verdict.rule in GONE and _fails(verdict))
+    wrong_paths = _find_first(verdicts, PROOFS, Outcome.INVALID)
+    gone = _find_first(verdicts, GONE, Outcome.FAIL)
     unmeasured = {network: verdict for network, verdict in gone.items() if network not in measured}
-    lossy_verdicts = _by_network(
-        verdict for verdict in verdicts if verdict.rule == lossy.ID and _fails(verdict)
-    )
+    lossy_verdicts = _find_first(verdicts, (lossy.ID,), Outcome.FAIL)
     first_gone = next(iter(unmeasured.values()), None)
     causes = {}
     for verdict in verdicts:
@@ -155,34 +141,23 @@ def _find_fault_consequences(run: Run, verdicts: Sequence[Verdict]) -> dict[str,
             everything = first_gone if not verdict.network and not measured else None
             cause = unmeasured.get(verdict.network) or everything
         # A network that broke in mid-run has too few figures to decide.
-        if _has_outcome(verdict, Outcome.INCONCLUSIVE) and (
-            is_speed or verdict.rule == "completeness"
-        ):
-            cause = cause or (gone.get(verdict.network) if verdict.network in broken else None)
+        needs_figures = is_speed or verdict.rule == "completeness"
+        if verdict.outcome is Outcome.INCONCLUSIVE and needs_figures and verdict.network in broken:
+            cause = cause or gone.get(verdict.network)
         # With lost frames no figure is steady.
-        if is_speed and not _fails(verdict):
+        if is_speed and verdict.outcome is not Outcome.FAIL:
             cause = cause or lossy_verdicts.get(verdict.network)
         if cause is not None:
             causes[verdict.id] = cause.id
     return causes
 
 
-def _by_network(verdicts: Iterator[Verdict]) -> dict[str, Verdict]:
-    """Return the first verdict of each network."""
+def _find_first(
+    verdicts: Sequence[Verdict], rules: Collection[str], outcome: Outcome
+) -> dict[str, Verdict]:
+    """Return the first verdict of these rules with that outcome of each network."""
     first_verdicts: dict[str, Verdict] = {}
     for verdict in verdicts:
-        first_verdicts.setdefault(verdict.network, verdict)
+        if verdict.rule in rules and verdict.outcome is outcome:
+            first_verdicts.setdefault(verdict.network, verdict)
     return first_verdicts
-
-
-def _has_outcome(verdict: Verdict, outcome: Outcome) -> bool:
-    return verdict.outcome is outcome
-
-
-def _fails(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.FAIL
-
-
-def _pair_broke(launch: Launch) -> bool:
-    """Check whether one of two nodes broke the launch: then no others are left."""
-    return bool(launch.ended.culprits) and len(set(launch.nodes)) == 2

@@ -115,12 +115,13 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdi
     summary = f"all {path_count} between GPUs pass: the lowest, {lowest.sentence}, has {share_text}"
     cause, remedy = "", ""
     if slow:
-        are = "is" if len(slow) == 1 else "are"
+        are, cause, remedy = "is" if len(slow) == 1 else "are", *_SLOW
+        common = set.intersection(*({path.origin, path.target} for path in slow))
+        gpu = f", all of GPU {common.pop()}" if len(slow) > 1 and len(common) == 1 else ""
         summary = (
-            f"{len(slow)} of {path_count} between GPUs {are} slow{_name_common_gpu(slow)};"
+            f"{len(slow)} of {path_count} between GPUs {are} slow{gpu};"
             f" {lowest.sentence}, {share_text}"
         )
-        cause, remedy = _SLOW
     elif above_ceiling:
         outcome, (cause, remedy) = Outcome.WARN, _ABOVE
         highest = max(above_ceiling, key=attrgetter("share"))
@@ -148,12 +149,6 @@ def _rate_path(subject: Subject, path: GpuPath) -> Outcome:
     return Outcome.WARN if low else Outcome.PASS
 
 
-def _name_common_gpu(slow: list[GpuPath]) -> str:
-    """Return the GPU that all of several slow paths share, or an empty string."""
-    common = set.intersection(*({path.origin, path.target} for path in slow))
-    return f", all of GPU {common.pop()}" if len(slow) > 1 and len(common) == 1 else ""
-
-
 def _describe_classes(paths: list[GpuPath]) -> Iterator[str]:
     for link_word, ceiling in dict.fromkeys((path.word, path.ceiling) for path in paths):
         rates = [path.rate for path in paths if (path.word, path.ceiling) == (link_word, ceiling)]
@@ -174,9 +169,8 @@ def _list_paths(pairs: GpuPairs) -> list[GpuPath] | Skipped:
     if isinstance(numbers, Skipped):
         return numbers
     link_words = {frozenset((link.gpu, link.other)): link.word for link in topology.links}
-    if any(map(_UNKNOWN_LINK_COUNT.search, pairs.products)) and any(
-        "XGMI" in link for link in link_words.values()
-    ):
+    is_unknown_count = any(map(_UNKNOWN_LINK_COUNT.search, pairs.products))
+    if is_unknown_count and any("XGMI" in word for word in link_words.values()):
         return Skipped(f"{topology.source} does not state how many links join two of these GPUs")
     by_index = {gpu.index: gpu for gpu in topology.gpus}
     paths = []

@@ -84,14 +84,12 @@ def latency_budgets(run: Run) -> Iterator[LatencyBudget | Skipped]:
 def _budget(
     network: Network, fabric: Fabric, curve: SuiteCurve
 ) -> Iterator[LatencyBudget | Skipped]:
-    switch = next(
-        (
-            switch
-            for switch in SWITCH_TIMES
-            if switch.technology == network.technology and switch.link in network.link
-        ),
-        None,
+    fitting = (
+        switch
+        for switch in SWITCH_TIMES
+        if switch.technology == network.technology and switch.link in network.link
     )
+    switch = next(fitting, None)
     switches = _switches(network, fabric, curve.hosts)
     if switch is None or switches is None:
         return
@@ -123,6 +121,5 @@ def _switches(network: Network, fabric: Fabric, hosts: Sequence[str]) -> int | N
         return network.switches
     pair = set(hosts[:2])
     leaves = (group for group in fabric.topology.groups if group.is_switch)
-    if len(pair) == 2 and any(pair <= set(leaf.nodes) for leaf in leaves):
-        return 1
-    return None
+    is_one_leaf = len(pair) == 2 and any(pair <= set(leaf.nodes) for leaf in leaves)
+    return 1 if is_one_leaf else None

@@ -9,7 +9,7 @@ from fabricgauge.judge.evidence.traffic import IDLE, without_traffic
 from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
 from fabricgauge.model.evidence import LaunchTraffic
-from fabricgauge.model.nccl import SUITES, NcclDevice, NcclEvidence
+from fabricgauge.model.nccl import SUITES, NcclDevice, NcclEvidence, NcclWay
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import figures, sentences
@@ -79,13 +79,11 @@ def _judge_library(
 def _list_evidence(log: NcclEvidence, place: str) -> Iterator[str]:
     counts: Counter[str] = Counter()
     for connection in log.ways:
-        direct = ", GPUDirect RDMA" if connection.direct else ""
-        adapter = (
-            f" by {_name_adapter(log, connection.node, connection.adapter)}{direct}"
-            if connection.adapter is not None
-            else ""
-        )
-        counts[f"{connection.node}: {connection.via}{adapter}"] += connection.connections
+        way = f"{connection.node}: {connection.via}"
+        if connection.adapter is not None:
+            direct = ", GPUDirect RDMA" if connection.direct else ""
+            way += f" by {_name_adapter(log, connection)}{direct}"
+        counts[way] += connection.connections
     for line, count in sorted(counts.items())[:MOST_LINES]:
         yield f"{place}: {line}, {sentences.counted(count, 'connection')}"
     yield from (f"{place}: NCCL: {warning}" for warning in (*log.reasons, *log.warnings))
@@ -114,21 +112,22 @@ def _describe_device(device: NcclDevice) -> str:
     return f"{kind} {device.index} ({device.name}): {', '.join(facts)}"
 
 
-def _name_adapter(log: NcclEvidence, node: str, index: int | None) -> str:
-    names = (
-        adapter.name for adapter in log.adapters if (adapter.node, adapter.index) == (node, index)
-    )
-    return next(names, f"adapter {index}")
+def _name_adapter(log: NcclEvidence, connection: NcclWay) -> str:
+    place = connection.node, connection.adapter
+    names = (adapter.name for adapter in log.adapters if (adapter.node, adapter.index) == place)
+    return next(names, f"adapter {connection.adapter}")
+
+
+def _name_adapters(log: NcclEvidence) -> list[str]:
+    """Return the adapters that carried bytes between nodes."""
+    return list(dict.fromkeys(_name_adapter(log, crossing) for crossing in log.crossing))
 
 
 def _describe_path(log: NcclEvidence) -> str:
     """Return ``NET/IB by mlx5_0:1 and mlx5_1:1 with GPUDirect RDMA``."""
     vias = dict.fromkeys(crossing.via for crossing in log.crossing)
-    names = dict.fromkeys(
-        _name_adapter(log, crossing.node, crossing.adapter) for crossing in log.crossing
-    )
     direct = " with GPUDirect RDMA" if all(crossing.direct for crossing in log.crossing) else ""
-    return f"{sentences.listed(list(vias))} by {sentences.listed(list(names))}{direct}"
+    return f"{sentences.listed(list(vias))} by {sentences.listed(_name_adapters(log))}{direct}"
 
 
 def _judge_sockets(
@@ -139,15 +138,12 @@ def _judge_sockets(
         for adapter in log.adapters
         if adapter.link or adapter.name.startswith(_RDMA_INTERFACES)
     )
-    interfaces = dict.fromkeys(
-        _name_adapter(log, crossing.node, crossing.adapter) for crossing in log.crossing
-    )
-    by = f" by {sentences.listed(list(interfaces))}"
-    sentence = f"{place}: NCCL used sockets (TCP{by if interfaces else ''}), not RDMA"
+    interfaces = sentences.listed(_name_adapters(log))
+    by = f" by {interfaces}" if interfaces else ""
+    sentence = f"{place}: NCCL used sockets (TCP{by}), not RDMA"
     if subject.medium == "tcp":
-        return Verdict(
-            Outcome.PASS, f"{sentence}, as the stated network requires", None, None, evidence
-        )
+        summary = f"{sentence}, as the stated network requires"
+        return Verdict(Outcome.PASS, summary, evidence=evidence)
     settings = [f"{name}={log.variables.get(name)} was set" for name, value in _TURNED_OFF.items()
            if log.variables.get(name) == value]  # fmt: skip
     cause = sentences.listed(settings or list(log.reasons)[:2]) or "NCCL gives no reason"
@@ -164,16 +160,19 @@ def _find_staged(log: NcclEvidence, place: str) -> Iterator[Verdict]:
     staged = [crossing for crossing in log.crossing if not crossing.direct]
     if not staged:
         return
-    names = dict.fromkeys(
-        f"{crossing.node}:{_name_adapter(log, crossing.node, crossing.adapter)}"
-        for crossing in staged
-    )
+    names = dict.fromkeys(f"{crossing.node}:{_name_adapter(log, crossing)}" for crossing in staged)
     reasons = [
         warning
         for warning in (*log.reasons, *log.warnings)
         if "GPU Direct" in warning or "GDR" in warning
     ]
-    capable = _find_capability(log)
+    # A dump shows that GPU and adapter are capable of it.
+    sources = (
+        f"{dump.source} shows that GPU and adapter support GPUDirect RDMA"
+        for dump in log.dumps
+        if {device.kind for device in dump.devices if device.direct} == {"gpu", "net"}
+    )
+    capable = next(sources, "")
     no_module = any("no module" in line for line in reasons)
     sentence = f"{place}: no GPUDirect RDMA by {sentences.listed(list(names), 4)}"
     yield Verdict(
@@ -182,15 +181,6 @@ def _find_staged(log: NcclEvidence, place: str) -> Iterator[Verdict]:
         cause=sentences.listed(reasons[:2]) or (capable or "NCCL gives no reason in this log"),
         remedy=_DIRECT,
     )  # fmt: skip
-
-
-def _find_capability(log: NcclEvidence) -> str:
-    """Return a sentence if a dump shows GPUDirect RDMA at a GPU and an adapter, or nothing."""
-    for dump in log.dumps:
-        capable_kinds = {device.kind for device in dump.devices if device.direct}
-        if capable_kinds == {"gpu", "net"}:
-            return f"{dump.source} shows that GPU and adapter support GPUDirect RDMA"
-    return ""
 
 
 def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Iterator[Verdict]:
@@ -209,9 +199,8 @@ def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Ite
             if adapter.node == node and adapter.link
         }
         used_indexes = {crossing.adapter or 0 for crossing in log.crossing if crossing.node == node}
-        if (
-            not used_indexes or not used_indexes <= linked_adapters.keys()
-        ):  # NCCL numbers adapters that it joins anew
+        # NCCL numbers adapters that it joins anew.
+        if not used_indexes or not used_indexes <= linked_adapters.keys():
             continue
         links = {linked_adapters[index].link for index in used_indexes}
         idle = [
@@ -219,10 +208,8 @@ def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Ite
             for index, adapter in linked_adapters.items()
             if index not in used_indexes and adapter.link in links
         ]
-        if not idle:
-            continue
         gpus = hosts.get(node) or log.local_ranks or 1
-        if ranks_by_node[node] < gpus:
+        if not idle or ranks_by_node[node] < gpus:
             continue
         min_used = min(len(used_indexes) + len(idle), (gpus + 1) // 2)
         carried = sentences.listed(
@@ -256,15 +243,8 @@ def _judge_inside_node(
     elif memory and any(connection.via == "SHM" for connection in log.ways):
         sentence = f"{place}: the GPUs used host memory (SHM), not {subject.name}"
         remedy = "check `nvidia-smi topo -p2p r`, NCCL_P2P_DISABLE and NCCL_P2P_LEVEL"
-        yield Verdict(
-            Outcome.INVALID,
-            sentence,
-            None,
-            None,
-            evidence,
-            "the GPUs did not use peer access",
-            remedy,
-        )
+        cause = "the GPUs did not use peer access"
+        yield Verdict(Outcome.INVALID, sentence, None, None, evidence, cause, remedy)
     else:
         yield Verdict(Outcome.PASS, f"{place}: NCCL's log shows {vias} inside a node")
 
@@ -278,10 +258,8 @@ def judge_counters(subject: Subject) -> Iterator[Verdict]:
         hosts = {placement.rank: placement.host for placement in launch.placements}
         for moved in evidence.moved:
             node = hosts.get(moved.rank, moved.node)
-            crossings = [crossing for crossing in log.crossing if crossing.node == node]
-            names = dict.fromkeys(
-                _name_adapter(log, node, crossing.adapter) for crossing in crossings
-            )
+            crossings = (crossing for crossing in log.crossing if crossing.node == node)
+            names = dict.fromkeys(_name_adapter(log, crossing) for crossing in crossings)
             counted = {name: moved.sent_bytes[name] for name in names if name in moved.sent_bytes}
             if counted:
                 yield from _compare_counters(f"launch {launch.number}", moved, counted)
@@ -292,14 +270,16 @@ def _compare_counters(
 ) -> Iterator[Verdict]:
     """Yield contradictions between a node's adapter counters, in bytes by name, and NCCL."""
     payload = moved.payload_bytes
-    lines = tuple(f"{place}: {moved.node}: {name} sent {figures.amount(sent)} of"
-                 f" {figures.amount(payload)}" for name, sent in counted.items())  # fmt: skip
-    if sum(counted.values()) < MOVED_AT_ALL * payload:
+    total, of_payload = sum(counted.values()), f"of {figures.amount(payload)}"
+    lines = tuple(
+        f"{place}: {moved.node}: {name} sent {figures.amount(sent)} {of_payload}"
+        for name, sent in counted.items()
+    )
+    if total < MOVED_AT_ALL * payload:
         yield Verdict(
             Outcome.INVALID,
             f"{place}: NCCL names {sentences.listed(list(counted))} on {moved.node}, but"
-            f" their counters rose by {figures.amount(sum(counted.values()))} of"
-            f" {figures.amount(payload)}",
+            f" their counters rose by {figures.amount(total)} {of_payload}",
             evidence=lines,
             cause="the bytes took another path, or the driver counts elsewhere",
             remedy="check the counters of all adapters in results.jsonl",

@@ -102,9 +102,8 @@ def _infiniband_rates(network: Network) -> Iterator[tuple[str, float]]:
     link_speed = network.link.partition(" ")[2].upper()
     names_by_rate: dict[float, list[str]] = {}
     for speed, lane_bit_s in INFINIBAND_LANES.items():
-        for lanes in (
-            (1, 2, 4) if speed == link_speed or link_speed not in INFINIBAND_LANES else (4,)
-        ):
+        is_possible = speed == link_speed or link_speed not in INFINIBAND_LANES
+        for lanes in (1, 2, 4) if is_possible else (4,):
             names_by_rate.setdefault(lanes * lane_bit_s, []).append(f"{lanes}x {speed}")
         if speed == link_speed:
             break
@@ -117,7 +116,10 @@ def plateaus(network: Network, payload_bytes_per_s: float) -> Iterator[Plateau]:
     nominal = network.rate_bit_s
     if isinstance(nominal, Skipped):
         return
-    yield from _links(network, nominal, payload_bytes_per_s)
+    for name, rate in link_rates(network):
+        if rate < LOWER * nominal:
+            share = payload_bytes_per_s * rate / nominal
+            yield Plateau("link", name, NEAR[0] * share, NEAR[1] * share)
     for rails in range(1, network.rails):
         share = rails / network.rails * payload_bytes_per_s
         name = f"{rails} of {network.rails} rails"
@@ -131,14 +133,10 @@ def plateaus(network: Network, payload_bytes_per_s: float) -> Iterator[Plateau]:
         if network.technology == "omni-path":
             yield Plateau("verbs", "verbs on Omni-Path (UCX, openib)", *VERBS_BYTES_S)
         yield Plateau("tcp", "TCP over the fast network (IPoIB)", *TCP_BYTES_S)
-        yield from _beside(nominal)
-
-
-def _links(network: Network, nominal: float, payload: float) -> Iterator[Plateau]:
-    for name, rate in link_rates(network):
-        if rate < LOWER * nominal:
-            share = payload * rate / nominal
-            yield Plateau("link", name, NEAR[0] * share, NEAR[1] * share)
+        for rate in (rate for rate in BESIDE if rate < nominal):
+            low, high = (rate / 8 * share for share in TCP_PAYLOAD)
+            name = f"TCP over another network of {figures.link_rate(rate)}"
+            yield Plateau("network", name, NEAR[0] * low, NEAR[1] * high)
 
 
 def _slots(nominal: float) -> Iterator[Plateau]:
@@ -148,21 +146,12 @@ def _slots(nominal: float) -> Iterator[Plateau]:
         for lanes in PCIE_LANES:
             data = PcieLink(gt_s, lanes).data_bit_s
             if LEAST_SLOT * nominal <= data and PCIE_SHARE[0] * data < LOWER * nominal:
-                slots_by_rate.setdefault(round(math.log2(data / 2e9)), []).append(
-                    (f"{generation} x{lanes}", data)
-                )
+                slot = f"{generation} x{lanes}", data
+                slots_by_rate.setdefault(round(math.log2(data / 2e9)), []).append(slot)
     for slots in slots_by_rate.values():
         low = min(data for _, data in slots) * PCIE_SHARE[0] / 8
         high = max(data for _, data in slots) * PCIE_SHARE[1] / 8
         yield Plateau("slot", f"PCIe {sentences.listed([name for name, _ in slots])}", low, high)
-
-
-def _beside(nominal: float) -> Iterator[Plateau]:
-    for rate in BESIDE:
-        if rate < nominal:
-            low, high = (rate / 8 * share for share in TCP_PAYLOAD)
-            name = f"TCP over another network of {figures.link_rate(rate)}"
-            yield Plateau("network", name, NEAR[0] * low, NEAR[1] * high)
 
 
 def carrier(series: Series) -> Literal["kernel", "adapter", ""]:

@@ -75,31 +75,26 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
 
 def _decides(verdict: Verdict, launch: Launch) -> bool:
     """Check whether the table has what `fraction` judges, as a ping-pong that fills the link."""
+    curves, is_stream = launch.curves, verdict.about.kind == "stream"
+    if any(curve.quantity == "bus_bandwidth" or curve.evidence.gpu_pairs for curve in curves):
+        return is_stream
     one_way = any(
         (curve.pattern in _ONE_WAY or curve.evidence.rank_pairs) and curve.quantity == "bandwidth"
-        for curve in launch.curves
+        for curve in curves
     )
-    if any(
-        curve.quantity == "bus_bandwidth" or curve.evidence.gpu_pairs for curve in launch.curves
-    ):
-        return verdict.about.kind == "stream"
     shared = all(
-        curve.pairs > 1 or curve.name_unplaced_ranks(launch.hosts_of(curve))
-        for curve in launch.curves
+        curve.pairs > 1 or curve.name_unplaced_ranks(launch.hosts_of(curve)) for curve in curves
     )
-    is_known = verdict.about.kind == "stream" or not shared
-    return (one_way and is_known) or verdict.outcome in (Outcome.PASS, Outcome.WARN)
+    is_judged = one_way and (is_stream or not shared)
+    return is_judged or verdict.outcome in (Outcome.PASS, Outcome.WARN)
 
 
 def _reason(verdicts: Sequence[Verdict], outcome: Outcome) -> Verdict:
     """Return the deciding verdict, that of `fraction` first if all pass or are skipped."""
-    decisive = [verdict for verdict in verdicts if verdict.outcome is outcome]
     by_fraction = [verdict for verdict in verdicts if verdict.rule == fraction.ID]
-    if outcome in _CALM or not decisive:
-        return next(
-            (verdict for verdict in by_fraction if verdict.outcome is outcome), by_fraction[0]
-        )
-    return decisive[0]
+    candidates = by_fraction if outcome in _CALM else verdicts
+    decisive = (verdict for verdict in candidates if verdict.outcome is outcome)
+    return next(decisive, by_fraction[0])
 
 
 def overall(tables: Sequence[TableVerdict]) -> Outcome:
