@@ -22,12 +22,7 @@ from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber
 from fabricgauge.model.run import Run
-from fabricgauge.model.verdict import (
-    Outcome,
-    Verdict,
-    VerdictSubject,
-    number_repeats,
-)
+from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject, number_repeats
 
 #: It rises whenever a rule may judge the same run differently.
 RULES_VERSION = "20"

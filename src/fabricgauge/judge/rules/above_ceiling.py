@@ -96,12 +96,20 @@ def exceeds(subject: Subject) -> bool:
 
 
 def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
+    """Return by how much each sample is quicker than its least time, less the tolerances.
+
+    Both a half round trip of a message and a window of messages carry their payload in one
+    direction. The burst of a token bucket takes no time.
+    """
     excesses = []
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     clock_s = subject.limit("above-ceiling.clock")
     for series in subject.series:
         for point in () if is_rdma_on_tcp(subject, series) else series.points:
-            least_s = _least_s(ceiling, point, tolerance, clock_s)
+            payload = min([observation.payload_bytes for observation in point.observed])
+            floor_s = ceiling.transfer_floor_s(payload) / tolerance
+            # In a mean over many messages the clock's reading does not matter.
+            least_s = max(0.0, floor_s - (clock_s if point.measurements else 0.0))
             slow_ends_s = [
                 max(observation.high_s, observation.median_s) for observation in point.observed
             ]
@@ -158,18 +166,6 @@ def _lasting(curve: SuiteCurve, point: SuitePoint, hosts: Sequence[str]) -> tupl
     # At least one rank is on another node.
     together = max(Counter(hosts).values()) if len(hosts) == ranks else ranks - 1
     return 1.0 - together / ranks, point.estimate.high
-
-
-def _least_s(ceiling: Ceiling, point: Point, tolerance: float, clock_s: float) -> float:
-    """Return the least time of a sample, in seconds, less the tolerances.
-
-    Both a half round trip of a message and a window of messages carry their payload in one
-    direction. The burst of a token bucket takes no time.
-    """
-    payload = min([observation.payload_bytes for observation in point.observed])
-    floor = ceiling.transfer_floor_s(payload)
-    # In a mean over many messages the clock's reading does not matter.
-    return max(0.0, floor / tolerance - (clock_s if point.measurements else 0.0))
 
 
 def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bool) -> Verdict:

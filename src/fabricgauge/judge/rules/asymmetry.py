@@ -70,23 +70,13 @@ def to_recheck(subject: Subject) -> Iterator[Point]:
 
 
 def _find_asymmetries(subject: Subject, all_series: Iterable[Series]) -> Iterator[Asymmetry]:
-    one_way = [
-        series
-        for series in all_series
-        if series.pattern in ("bandwidth", "put_bandwidth")
-        and not series.variant
-        and not series.source
-    ]
+    plain = (series for series in all_series if not (series.variant or series.source))
+    one_way = [series for series in plain if series.pattern in ("bandwidth", "put_bandwidth")]
     for forward, backward in combinations(one_way, 2):
-        if _are_opposite(forward, backward):
+        programs = {series.program.removesuffix(BACK) for series in (forward, backward)}
+        is_same = forward.pattern == backward.pattern and len(programs) == 1
+        if is_same and forward.ends == backward.ends[::-1]:
             yield from asymmetry(forward, backward, subject.limit("fraction.from"))
-
-
-def _are_opposite(first: Series, second: Series) -> bool:
-    """Check whether they are the two directions of one stream."""
-    reversed_ends = first.ends == second.ends[::-1]
-    same_program = first.program.removesuffix(BACK) == second.program.removesuffix(BACK)
-    return first.pattern == second.pattern and reversed_ends and same_program
 
 
 def asymmetry(forward: Series, backward: Series, from_bytes: float) -> Iterator[Asymmetry]:
@@ -117,24 +107,22 @@ def _gap(low: float, high: float, other_low: float, other_high: float) -> float:
 
 def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Verdict:
     forward, backward = asymmetry.forward, asymmetry.backward
-    fine = asymmetry.beyond_intervals <= subject.limit("asymmetry.warn")
-    host_signs = (
-        ()
-        if fine
-        else tuple(
+    slower = sentences.direction(*asymmetry.slower.ends)
+    signs: tuple[str, ...] = ()
+    outcome, cause, remedy = Outcome.PASS, "", ""
+    if asymmetry.beyond_intervals > subject.limit("asymmetry.warn"):
+        outcome, remedy = Outcome.WARN, _REMEDY
+        cause = f"a fault that slows only {slower}, at its sender or receiver"
+        host_signs = [
             host.signs(stream)
-            for stream in streams(subject, asymmetry.forward.pattern)
+            for stream in streams(subject, forward.pattern)
             if stream.series.ends == asymmetry.slower.ends
-        )
-    )
-    signs = tuple(sign for stream_signs in host_signs for sign in stream_signs.against)
-    outcome = Outcome.PASS if fine else Outcome.WARN
+        ]
+        signs = tuple(sign for stream_signs in host_signs for sign in stream_signs.against)
+        if any(stream_signs.foreign for stream_signs in host_signs):
+            cause, remedy = foreign.CAUSE, foreign.REMEDY
     if asymmetry.beyond_intervals > subject.limit("asymmetry.fail"):
         outcome = host.excuse_outcome(Outcome.FAIL, bool(signs))
-    slower = sentences.direction(*asymmetry.slower.ends)
-    cause, remedy = f"a fault that slows only {slower}, at its sender or receiver", _REMEDY
-    if any(stream_signs.foreign for stream_signs in host_signs):
-        cause, remedy = foreign.CAUSE, foreign.REMEDY
     program = ",".join(dict.fromkeys((forward.program, backward.program)))
     return Verdict(
         outcome,
@@ -145,8 +133,8 @@ def _judge_directions(subject: Subject, asymmetry: Asymmetry) -> Verdict:
         Figure(asymmetry.beyond_intervals, "share", "difference of the directions' bandwidth"),
         subject.threshold("asymmetry.warn", "at most"),
         signs,
-        "" if fine else cause,
-        "" if fine else remedy,
+        cause,
+        remedy,
         VerdictSubject(
             "directions", subject.name, forward.ends, forward.pattern, forward.variant, program
         ),

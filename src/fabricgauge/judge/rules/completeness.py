@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Subject, case_names, judge_networks
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Ended, Launch
+from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import patterns, sentences
@@ -16,8 +16,10 @@ _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read a
 #: Patterns that every MPI and transport can measure: no reason excuses that none was measured.
 _BASIC = ("latency", "bandwidth")
 _AGAIN = "remove the reason of the skipped cases, then measure again"
-_TWO_RUNS = "files of two runs were copied into one directory, or records were added to a run"
-_ONE_RUN = "report each run from its own directory: copy it again from where it was measured"
+_TWO_RUNS = (
+    "files of two runs were copied into one directory, or records were added to a run",
+    "report each run from its own directory: copy it again from where it was measured",
+)
 
 
 @judge_networks(ID)
@@ -28,12 +30,10 @@ def judge(subject: Subject) -> Verdict | Skipped:
         for sentence in launch.mixed
     ):
         summary = f"records do not belong to this run: {sentences.listed(mixed, 2)}"
-        return Verdict(
-            Outcome.INVALID, summary, evidence=mixed, cause=_TWO_RUNS, remedy=_ONE_RUN
-        )  # fmt: skip
-    planned = sum(len(case_names(launch)) for launch in subject.planned)
+        return Verdict(Outcome.INVALID, summary, None, None, mixed, *_TWO_RUNS)
     if subject.imported:
         return _judge_logs(subject)
+    planned = sum(len(case_names(launch)) for launch in subject.planned)
     if not planned:
         return Skipped("nothing was planned")
     lost = subject.missing
@@ -45,7 +45,13 @@ def judge(subject: Subject) -> Verdict | Skipped:
             threshold, ways, "all its cases were skipped", _AGAIN,
         )  # fmt: skip
     if not lost:
-        whole, broken = _whole(subject, planned), _broken_ends(subject)
+        cases = (case for launch in subject.launches for case in launch.measurements)
+        # A case that was skipped with a reason counts as a result.
+        skipped = [case for case in cases if case.status == "skipped"]
+        whole, broken = f"all {planned} planned cases were measured", _broken_ends(subject)
+        if skipped:
+            reason = skipped[0].reason
+            whole = f"{len(skipped)} of {planned} planned cases were skipped: {reason}"
         if not broken:
             return Verdict(Outcome.PASS, whole, figure, threshold, _repeats(subject))
         return Verdict(
@@ -89,15 +95,6 @@ def _find_skipped_ways(subject: Subject) -> tuple[str, ...]:
     )
 
 
-def _whole(subject: Subject, planned: int) -> str:
-    """Return the summary of a complete run; a case skipped with a reason counts as a result."""
-    cases = [case for launch in subject.launches for case in launch.measurements]
-    skipped = [case for case in cases if case.status == "skipped"]
-    if not skipped:
-        return f"all {planned} planned cases were measured"
-    return f"{len(skipped)} of {planned} planned cases were skipped: {skipped[0].reason}"
-
-
 def _repeats(subject: Subject) -> tuple[str, ...]:
     """Return which launches were started twice."""
     return tuple(
@@ -111,15 +108,14 @@ def _repeats(subject: Subject) -> tuple[str, ...]:
 def _broken_ends(subject: Subject) -> tuple[str, ...]:
     """Return how those launches ended of which no attempt ended well; an interrupt is no fault."""
     fine = ("ok", IMPORTED, INTERRUPTED)
-    ended = {launch.number for launch in subject.launches if launch.ended.status in fine}
-    broken = (launch for launch in subject.launches if launch.number not in ended)
-    return tuple(f"launch {launch.number} {_describe_end(launch.ended)}" for launch in broken)
-
-
-def _describe_end(ended: Ended) -> str:
-    code = "" if ended.exit_code is None else f" (exit status {ended.exit_code})"
-    message = f": {ended.message}" if ended.message else ""
-    return f"ended with {ended.status}{code}{message}"
+    ended_well = {launch.number for launch in subject.launches if launch.ended.status in fine}
+    lines = []
+    for launch in (launch for launch in subject.launches if launch.number not in ended_well):
+        ended = launch.ended
+        code = "" if ended.exit_code is None else f" (exit status {ended.exit_code})"
+        message = f": {ended.message}" if ended.message else ""
+        lines.append(f"launch {launch.number} ended with {ended.status}{code}{message}")
+    return tuple(lines)
 
 
 def _next_step(subject: Subject, failed: bool) -> str:
@@ -155,19 +151,17 @@ def _judge_logs(subject: Subject) -> Verdict:
 
     If a limit was reached, the rest is unknown, and the verdict is INCONCLUSIVE.
     """
-    missing = tuple(_missing(subject))
-    unparsed = tuple(_unparsed(subject))
+    missing, unparsed = tuple(_missing(subject)), tuple(_unparsed(subject))
     tables = {(curve.source, curve.first_line) for curve in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
-    waived = {
+    if waived := {
         (curve.source, curve.first_line)
         for curve in subject.curves
         for failure in curve.failures
         if failure.trouble == "waived"
-    }
-    if waived:
+    }:
         tests = sentences.counted(len(waived), "test")
         read += f"; the suite waived {tests} as not for this machine"
     if not missing:
@@ -182,9 +176,8 @@ def _judge_logs(subject: Subject) -> Verdict:
 
 def _missing(subject: Subject) -> Iterator[str]:
     """Yield empty files, files and tables that were read in part, and rows without a figure."""
-    read = [launch for launch in subject.launches if launch.curves]
     yield from (_describe_empty(launch) for launch in subject.launches if not launch.curves)
-    for launch in read:
+    for launch in (launch for launch in subject.launches if launch.curves):
         for line in launch.unparsed:
             if line.reason.startswith(UNREADABLE):
                 yield f"{line.source}:{line.line}: {line.reason}"

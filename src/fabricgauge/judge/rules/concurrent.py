@@ -7,8 +7,8 @@ hosts waited for processors, a figure does not show the network.
 
 from collections.abc import Iterator
 from math import ceil, log2
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from fabricgauge.judge.evidence.placement import waits
@@ -16,11 +16,16 @@ from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import PairMatrix
+from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns
 
 ID = "concurrent"
+
+#: Collectives whose time by a plain algorithm is known: Thakur, Rabenseifner and Gropp, IJHPCA 19
+#: (2005).
+_COLLECTIVES: tuple[Pattern, ...] = ("alltoall", "allgather", "bcast", "allreduce")
 
 BISECTION, COLLECTIVE = "concurrent.bisection", "concurrent.collective"
 
@@ -35,7 +40,7 @@ _REMEDY = (
 )
 
 
-class ConcurrentShare(msgspec.Struct, frozen=True):
+class _Share(NamedTuple):
     """A figure as a share of the bound from the pairs' own figures, and its limit's name."""
 
     share: float
@@ -45,7 +50,7 @@ class ConcurrentShare(msgspec.Struct, frozen=True):
 
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdict | Skipped | tuple[()]:
-    cases = [(launch, case) for launch in subject.launches for case in _cases(launch)]
+    cases = [item for item in subject.cases("bisection", *_COLLECTIVES) if _is_joint(*item)]
     if not cases or not subject.pairs:
         return ()
     if reason := _unjudged(subject):
@@ -75,13 +80,10 @@ def judge(subject: Subject) -> Verdict | Skipped | tuple[()]:
     )
 
 
-def _cases(launch: Launch) -> Iterator[Measurement]:
-    """Yield bisections, and collectives of all ranks, that ended well."""
-    for case in launch.completed:
-        joint = case.together is not None and case.together.ranks == len(launch.nodes)
-        timed = case.times is not None and case.times.median_s > 0
-        if joint and timed and case.pattern in ("bisection", *_COLLECTIVES):
-            yield case
+def _is_joint(launch: Launch, case: Measurement) -> bool:
+    """Check whether all ranks took part, and their time is known."""
+    joint = case.together is not None and case.together.ranks == len(launch.nodes)
+    return joint and case.times is not None and case.times.median_s > 0
 
 
 def _unjudged(subject: Subject) -> str:
@@ -92,7 +94,7 @@ def _unjudged(subject: Subject) -> str:
         len(set(launch.nodes)) < len(launch.nodes) for launch in subject.launches
     ):
         return "several ranks share a node's link"
-    findings = [finding for analysis in subject.pairs for finding in analysis.findings]
+    findings = (finding for analysis in subject.pairs for finding in analysis.findings)
     if any(finding.explanation == "oversubscription" for finding in findings):
         return "a level between the switches is oversubscribed"
     if _matrix(subject, "bandwidth") is None:
@@ -100,7 +102,7 @@ def _unjudged(subject: Subject) -> str:
     return ""
 
 
-def _compare(subject: Subject, launch: Launch, case: Measurement) -> Iterator[ConcurrentShare]:
+def _compare(subject: Subject, launch: Launch, case: Measurement) -> Iterator[_Share]:
     matrix, times = _matrix(subject, "bandwidth"), case.times
     if matrix is None or times is None:
         return
@@ -108,7 +110,7 @@ def _compare(subject: Subject, launch: Launch, case: Measurement) -> Iterator[Co
     if case.pattern == "bisection":
         rate = case.sample_payload_bytes / times.median_s
         bound = _slowest_across(matrix, launch)
-        yield ConcurrentShare(
+        yield _Share(
             rate / bound,
             BISECTION,
             f"{title}: {figures.rate(rate)} per pair and direction ="
@@ -118,26 +120,16 @@ def _compare(subject: Subject, launch: Launch, case: Measurement) -> Iterator[Co
         latencies = _matrix(subject, "latency")
         latency_s = 0.0 if latencies is None else float(np.nanmax(latencies.values))
         message_s = latency_s + case.message_bytes / float(np.nanmin(matrix.values))
-        bound_s = _steps(case.pattern, len(launch.nodes)) * message_s
-        yield ConcurrentShare(
+        ranks, levels = len(launch.nodes), ceil(log2(len(launch.nodes)))
+        # Messages in sequence: in turns, or down (and up) a binary tree.
+        steps = {"bcast": levels, "allreduce": 2 * levels}.get(case.pattern, ranks - 1)
+        bound_s = steps * message_s
+        yield _Share(
             bound_s / times.median_s,
             COLLECTIVE,
             f"{title} takes {figures.duration(times.median_s)}; a plain algorithm over the slowest"
             f" pair needs {figures.duration(bound_s)}",
         )
-
-
-#: Collectives with a plain algorithm whose time is known.
-_COLLECTIVES = ("alltoall", "allgather", "bcast", "allreduce")
-
-
-def _steps(pattern: str, ranks: int) -> int:
-    """Return the number of messages in sequence: in turns, or down (and up) a binary tree.
-
-    Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005).
-    """
-    levels = ceil(log2(ranks))
-    return {"bcast": levels, "allreduce": 2 * levels}.get(pattern, ranks - 1)
 
 
 def _slowest_across(matrix: PairMatrix, launch: Launch) -> float:
@@ -155,8 +147,10 @@ def _slowest_across(matrix: PairMatrix, launch: Launch) -> float:
 
 def _matrix(subject: Subject, quantity: str) -> PairMatrix | None:
     """Return the matrix of the largest message of a quantity with a figure in it."""
-    matrices = [
-        analysis.matrix for analysis in subject.pairs if analysis.matrix.quantity == quantity
-    ]
-    measured = [analysis for analysis in matrices if np.isfinite(analysis.values).any()]
+    matrices = (analysis.matrix for analysis in subject.pairs)
+    measured = (
+        matrix
+        for matrix in matrices
+        if matrix.quantity == quantity and np.isfinite(matrix.values).any()
+    )
     return max(measured, key=lambda matrix: matrix.message_bytes, default=None)

@@ -21,9 +21,11 @@ def judge(context: Context) -> Iterator[Verdict]:
     interfaces have while all connections work: which of them answers is chance.
     """
     for finding in context.run.preflight:
-        if not finding.carries_nothing:
-            if finding.check == ID or _is_shared_address(finding):
-                yield _warn(finding)
+        outcome, summary = Outcome.WARN, finding.what
+        if finding.carries_nothing:
+            outcome = Outcome.FAIL
+            summary = f"{summary}; {describe_rest(context.run, finding.network)}"
+        elif finding.check != ID and not _is_shared_address(finding):
             continue
         check = "" if finding.check == ID else finding.check
         about = VerdictSubject("network", finding.network, series=check)
@@ -31,24 +33,11 @@ def judge(context: Context) -> Iterator[Verdict]:
             nodes = finding.nodes or (finding.where,)
             about = VerdictSubject("place", finding.network, nodes, check, place=finding.where)
         yield Verdict(
-            Outcome.FAIL, f"{finding.what}; {describe_rest(context.run, finding.network)}",
-            evidence=(*finding.evidence, finding.why), remedy=finding.remedy, about=about,
+            outcome, summary, evidence=(*finding.evidence, finding.why), remedy=finding.remedy,
+            about=about,
         )  # fmt: skip
 
 
 def _is_shared_address(finding: Finding) -> bool:
     is_certain = finding.check == _ADDRESSES and finding.severity is Severity.FAIL
     return is_certain and bool(finding.network)
-
-
-def _warn(finding: Finding) -> Verdict:
-    """Return a warning on a finding that breaks no connection."""
-    place = finding.where if finding.where != finding.network else ""
-    check = "" if finding.check == ID else finding.check
-    about = VerdictSubject("network", finding.network, series=check)
-    if place:
-        about = VerdictSubject("place", finding.network, finding.nodes, check, place=place)
-    return Verdict(
-        Outcome.WARN, finding.what, evidence=(*finding.evidence, finding.why),
-        remedy=finding.remedy, about=about,
-    )  # fmt: skip

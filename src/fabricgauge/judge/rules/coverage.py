@@ -59,7 +59,10 @@ def judge(context: Context) -> Verdicts:
     run, fabric = context.run, context.run.fabric
     if not fabric.nodes and run.imported:
         return ()
-    names, node_count = _unmeasured(run), len(fabric.nodes) + len(fabric.unreached)
+    launches = [launch for launch in run.launches if not is_loopback(launch.network)]
+    measured = {node for launch in launches for node in _measured(launch)}
+    names = [node.name for node in fabric.nodes if node.name not in measured]
+    node_count = len(fabric.nodes) + len(fabric.unreached)
     share = 1 - (len(names) + len(fabric.unreached)) / node_count if node_count else 0.0
     figure = Figure(share, "share", f"of {node_count} nodes were measured")
     unreached = (node.reason for node in fabric.unreached)
@@ -74,7 +77,7 @@ def judge(context: Context) -> Verdicts:
         summary = f"{len(names)} of {node_count} nodes were not measured: {sentences.listed(names)}"
         lines = tuple(f"no case on {name} completed" for name in names[:6])
         cause_and_remedy = _KNOWN if set(names) <= _culprits(run) else _PLANNED
-        if set(names) <= _participants(run):
+        if set(names) <= {node for launch in launches if launch.completed for node in launch.nodes}:
             lines = tuple(f"no case measured {name}" for name in names[:6])
             cause_and_remedy = _IDLE
         return Verdict(Outcome.WARN, summary, figure, _REQUESTED, lines, *cause_and_remedy)
@@ -113,33 +116,14 @@ def _find_one_way(context: Context) -> tuple[str, ...]:
 
 def _cause_and_remedy(run: Run) -> tuple[str, str]:
     """Return a wrong address or link from before the measurement, else a node that is down."""
-    failures = (
-        finding
-        for finding in run.preflight
-        if finding.check in _ADDRESS_CHECKS and finding.severity is Severity.FAIL
-    )
-    failure = next(failures, None)
+    failures = (finding for finding in run.preflight if finding.severity is Severity.FAIL)
+    failure = next((finding for finding in failures if finding.check in _ADDRESS_CHECKS), None)
     unreached = run.fabric.unreached
     if unreached and all(node.answers for node in unreached):
         return _UNFIT
     if unreached or failure is None:
         return _DOWN
     return f"{failure.where} {failure.what}", failure.remedy
-
-
-def _unmeasured(run: Run) -> list[str]:
-    measured = {node for launch in _over_networks(run) for node in _measured(launch)}
-    return [node.name for node in run.fabric.nodes if node.name not in measured]
-
-
-def _participants(run: Run) -> set[str]:
-    """Return the nodes of launches in which a case completed."""
-    launches = (launch for launch in _over_networks(run) if launch.completed)
-    return {node for launch in launches for node in launch.nodes}
-
-
-def _over_networks(run: Run) -> Iterator[Launch]:
-    return (launch for launch in run.launches if not is_loopback(launch.network))
 
 
 def _measured(launch: Launch) -> Iterator[str]:

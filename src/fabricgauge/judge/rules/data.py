@@ -25,23 +25,24 @@ def judge(subject: Subject) -> Verdict | Skipped:
         for case in launch.measurements
         if _is_compared(case)
     ]
-    lines = tuple(_sentence(*item) for item in compared if _is_bad(item[1])) or tuple(
-        dict.fromkeys(
-            f"{curve.source}:{failure.line}: {curve.benchmark} itself detected wrong data:"
-            f" {failure.text}"
-            for curve in subject.curves
-            for failure in curve.failures
-            if failure.trouble == "corrupt"
-        )
+    by_suite = dict.fromkeys(
+        f"{curve.source}:{failure.line}: {curve.benchmark} itself detected wrong data:"
+        f" {failure.text}"
+        for curve in subject.curves
+        for failure in curve.failures
+        if failure.trouble == "corrupt"
     )
+    lines = tuple(_sentence(*item) for item in compared if _is_bad(item[1])) or tuple(by_suite)
     checked = [case for _, case in compared if case.status == "ok" and case.message_bytes]
     if lines:
         return Verdict(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
     if not checked:
-        return Skipped(
-            "bytes were not compared:"
-            f" {'no case with a check completed' if compared else _why_not(subject)}"
-        )
+        reason = "no case carried bytes that this engine can compare"
+        if compared:
+            reason = "no case with a check completed"
+        elif subject.imported or subject.by_suite:
+            reason = "another suite measured"
+        return Skipped(f"bytes were not compared: {reason}")
     is_whole = all(case.data_check.requested for case in checked)
     part = "every byte" if is_whole else "the first sample"
     return Verdict(
@@ -50,20 +51,9 @@ def judge(subject: Subject) -> Verdict | Skipped:
     )  # fmt: skip
 
 
-def _why_not(subject: Subject) -> str:
-    if subject.imported or subject.by_suite:
-        return "another suite measured"
-    return "no case carried bytes that this engine can compare"
-
-
 def _uncompared(subject: Subject) -> Iterator[str]:
     """Yield patterns that carried bytes without any comparison."""
-    carried = [
-        case
-        for launch in subject.launches
-        for case in launch.measurements
-        if case.status == "ok" and case.message_bytes
-    ]
+    carried = [case for _, case in subject.cases() if case.message_bytes]
     compared = {case.pattern for case in carried if _is_compared(case)}
     for pattern in dict.fromkeys(case.pattern for case in carried):
         if pattern not in compared:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.verdict import Figure, Outcome, Verdict
+from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "dips"
@@ -55,7 +55,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
     all_dips = [(series, *fall) for series in subject.series for fall in _falls(subject, series)]
     dips = [dip for dip in all_dips if _came_back(subject, dip[0], dip[1])]
     lines = tuple(_sentence(*dip) for dip in dips or all_dips)
-    slight = tuple(_slight(subject, [(dip[0], dip[1]) for dip in all_dips]))
+    slight = tuple(_slight(subject, {(dip[0].about, dip[1].larger_bytes) for dip in all_dips}))
     if not subject.series:
         return Skipped("nothing was measured")
     if low := list(_stays_low(subject)):
@@ -87,9 +87,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
     )  # fmt: skip
 
 
-def _slight(subject: Subject, judged: Sequence[tuple[Series, Fall]]) -> Iterator[str]:
+def _slight(subject: Subject, known: set[tuple[VerdictSubject, int]]) -> Iterator[str]:
     """Yield a sentence on each fall of a log's bandwidth at large messages below the limits."""
-    known = {(series.about, fall.larger_bytes) for series, fall in judged}
     for series in subject.series if subject.imported else ():
         points = series.at_least(subject.limit("fraction.from"))
         for fall in falls(points, NAMED, subject.burst_cap_bytes_per_s):
@@ -107,11 +106,9 @@ def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
         return True
     if limit == "dips.time":  # what falls is the time after a size that was disturbed
         return False
+    lasts = fall.share > subject.limit("dips.cliff") and fall.sizes >= LASTING_SIZES
     is_large = fall.larger_bytes >= subject.limit("fraction.from")
-    if is_large and fall.share > LONE_CLIFF:
-        return True
-    cliff = fall.share > subject.limit("dips.cliff")
-    return is_large and cliff and fall.sizes >= LASTING_SIZES
+    return is_large and (lasts or fall.share > LONE_CLIFF)
 
 
 def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
@@ -119,7 +116,6 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
 
     Streams from GPU memory or over several rails still grow at these sizes, and are not judged.
     """
-    rails = 1 if isinstance(subject.network, Skipped) else subject.network.rails
     cap, least = subject.burst_cap_bytes_per_s, subject.limit("dips.low")
     for series in subject.series:
         settings = series.foreign.settings if series.foreign else {}
@@ -127,7 +123,7 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
             "DEVICE" in setting for setting in settings.values()
         )
         best = series.best(subject.limit("fraction.from"))
-        if series.is_latency or best is None or rails > 1 or not of_host:
+        if series.is_latency or best is None or subject.rails > 1 or not of_host:
             continue
         level = min(best.bandwidth.low, cap)
         low = [
@@ -139,25 +135,21 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
         if len(low) < LASTING_SIZES:
             continue
         worst = min(point.bandwidth.value for point in low)
-        yield (
-            1.0 - worst / level,
-            (
-                f"{series.name} ({patterns.sentence(series.pattern)}):"
-                f" {sentences.listed([figures.size(point.message_bytes) for point in low], 4)}"
-                f" reach as little as {figures.percent(worst / level)} of the"
-                f" {figures.rate(best.bandwidth.value)} at {figures.size(best.message_bytes)}"
-            ),
+        sizes = sentences.listed([figures.size(point.message_bytes) for point in low], 4)
+        sentence = (
+            f"{series.name} ({patterns.sentence(series.pattern)}): {sizes}"
+            f" reach as little as {figures.percent(worst / level)} of the"
+            f" {figures.rate(best.bandwidth.value)} at {figures.size(best.message_bytes)}"
         )
+        yield 1.0 - worst / level, sentence
 
 
 def _came_back(subject: Subject, series: Series, fall: Fall) -> bool:
     """Check whether a second measurement shows the dip as well, or there is none."""
-    second = next(
-        (candidate for candidate in subject.again if candidate.about == series.about), None
-    )
+    second = next((again for again in subject.again if again.about == series.about), None)
+    sizes = fall.smaller_bytes, fall.larger_bytes
     return second is None or any(
-        (candidate.smaller_bytes, candidate.larger_bytes) == (fall.smaller_bytes, fall.larger_bytes)
-        for candidate, _ in _falls(subject, second)
+        (again.smaller_bytes, again.larger_bytes) == sizes for again, _ in _falls(subject, second)
     )
 
 
@@ -173,24 +165,19 @@ def _falls(subject: Subject, series: Series) -> list[_JudgedFall]:
     """Return the falls of a curve beyond their limits, with intervals that do not overlap."""
     pace, cap = subject.limit("fraction.from"), subject.burst_cap_bytes_per_s
     if series.is_latency:
-        limit = "dips.time"
-        series_falls = [
-            (fall, limit) for fall in falls(series.points, subject.limit(limit), times=True)
-        ]
+        time_falls = falls(series.points, subject.limit("dips.time"), times=True)
         # A ping-pong's time may grow with each size, and its bandwidth still fall.
-        if series.pattern == "latency":
-            large = tuple(point for point in series.points if 2 * point.message_bytes >= pace)
-            series_falls += [
-                (fall, "dips.cliff") for fall in falls(large, subject.limit("dips.cliff"), cap)
-            ]
-        return series_falls
+        large = series.at_least(pace / 2) if series.pattern == "latency" else ()
+        cliffs = falls(large, subject.limit("dips.cliff"), cap)
+        return [
+            *((fall, "dips.time") for fall in time_falls),
+            *((fall, "dips.cliff") for fall in cliffs),
+        ]
     small = tuple(point for point in series.points if point.message_bytes <= pace)
+    parts = (small, "dips.small_bandwidth"), (series.at_least(pace), "dips.bandwidth")
     return [
         (fall, limit)
-        for points, limit in (
-            (small, "dips.small_bandwidth"),
-            (series.at_least(pace), "dips.bandwidth"),
-        )
+        for points, limit in parts
         for fall in falls(points, subject.limit(limit), cap)
     ]
 
@@ -204,23 +191,17 @@ def falls(
     token bucket is no level to fall from.
     """
     all_falls = []
-    for smaller, larger in pairwise(points):
-        before, after = (
-            (smaller.time, larger.time) if times else (smaller.bandwidth, larger.bandwidth)
-        )
+    estimates = [point.time if times else point.bandwidth for point in points]
+    for place, (before, after) in enumerate(pairwise(estimates)):
         low, high = min(before.low, cap), min(after.high, cap)
         share = 1.0 - high / low if low > 0 else 0.0
         if share > more_than:
-            sizes = _lasting(points, larger.message_bytes, low, times=times)
-            all_falls.append(Fall(smaller.message_bytes, larger.message_bytes, share, sizes))
+            later = enumerate(estimates[place + 1 :])
+            ended = (sizes for sizes, estimate in later if estimate.high >= low)
+            lasting = next(ended, len(points) - place - 1)
+            ends = points[place].message_bytes, points[place + 1].message_bytes
+            all_falls.append(Fall(*ends, share, lasting))
     return tuple(all_falls)
-
-
-def _lasting(points: Sequence[Point], from_bytes: int, level: float, *, times: bool) -> int:
-    """Return how many sizes in a row, from a fallen one on, stay below a level."""
-    later_points = (point for point in points if point.message_bytes >= from_bytes)
-    below = ((point.time if times else point.bandwidth).high < level for point in later_points)
-    return sum(1 for _ in takewhile(bool, below))
 
 
 def _sentence(series: Series, fall: Fall, limit: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.interface import Subject, judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks, worst_verdict
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
@@ -95,13 +95,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
     least, share = subject.limit("errors.least"), subject.limit("errors.share")
     plain = [trouble for trouble in troubles if kind_of(trouble.counter) not in _BUSY]
     broken = [trouble for trouble in plain if trouble.count > trouble.strays]
-    busy = [
-        trouble
-        for trouble in troubles
-        if trouble not in plain
-        and trouble.count >= least
-        and trouble.count > share * trouble.frames
-    ]
+    many = (trouble for trouble in troubles if trouble.count > share * trouble.frames)
+    busy = [trouble for trouble in many if trouble not in plain and trouble.count >= least]
     lost = lost_ways(subject)
     lines = (*map(_rose, (*broken, *busy)), *map(sentence, lost))
     if broken:
@@ -140,16 +135,12 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
             None, None, lines,
             *(_FLAPPED if any(event in lines[0] for event in _LINK_EVENTS) else _QUEUE_FAILED),
         )  # fmt: skip
-    counted = [(curve, curve.evidence.losses) for curve in subject.curves if curve.evidence.losses]
     lost = [
-        _judge_losses(subject, curve, losses) for curve, losses in counted if losses is not None
+        _judge_losses(subject, curve, losses)
+        for curve in subject.curves
+        if (losses := curve.evidence.losses)
     ]
-    if not lost:
-        return Skipped("no interface counters were read")
-    return min(
-        lost,
-        key=lambda judged: (judged.outcome.rank, -(judged.figure.value if judged.figure else 0)),
-    )
+    return worst_verdict(lost) or Skipped("no interface counters were read")
 
 
 def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Verdict:
@@ -169,11 +160,10 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Ver
     )
     limit = "errors.fail" if many else "errors.share"
     outcome = Outcome.PASS if is_few else Outcome.FAIL if many else Outcome.WARN
-    cause, remedy = _LOST if losses.over_tcp else _SENT_TOO_MUCH
     return Verdict(
         outcome, sentence, Figure(share, "share", f"of the {units}"),
         subject.threshold(limit, "at most"), (sentence,),
-        *(("", "") if is_few else (cause, remedy)),
+        *(("", "") if is_few else _LOST if losses.over_tcp else _SENT_TOO_MUCH),
     )  # fmt: skip
 
 
@@ -191,11 +181,9 @@ def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:
 
 
 def _congested(subject: Subject, busy: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:
-    worst_kind = next(
-        kind for kind in _BUSY if any(kind_of(trouble.counter) == kind for trouble in busy)
-    )
-    first = next(trouble for trouble in busy if kind_of(trouble.counter) == worst_kind)
-    effect, cause, remedy = _BUSY[worst_kind]
+    kinds = list(_BUSY)
+    first = min(busy, key=lambda trouble: kinds.index(kind_of(trouble.counter)))
+    effect, cause, remedy = _BUSY[kind_of(first.counter)]
     return Verdict(
         Outcome.WARN, f"{effect}: {_rose(first)}",
         Figure(first.count / max(1, first.frames), "share", f"{first.counter} by packets"),

@@ -1,5 +1,6 @@
 """Check that no latency is below what the medium can have."""
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -63,16 +64,18 @@ class _Time(msgspec.Struct, frozen=True):
 def judge(subject: Subject) -> Verdict | Skipped:
     if subject.medium == "memory":
         return Skipped("the medium joins memories: no floor of latency is known for it")
-    margins = []
-    for time in _times(subject):
-        least_s = subject.limit(time.limit)
-        margins.append((time.time.high / least_s if least_s > 0 else float("inf"), time))
-    if not margins:
+    times = list(_times(subject))
+    if not times:
         return Skipped("no latency was measured")
     if unplaced := subject.shared_nodes:
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
-    margin, lowest = min(margins, key=lambda margin_and_time: margin_and_time[0])
-    return _judge_time(subject, lowest, fine=margin >= 1.0)
+
+    def margin(time: _Time) -> float:
+        least_s = subject.limit(time.limit)
+        return time.time.high / least_s if least_s > 0 else math.inf
+
+    lowest = min(times, key=margin)
+    return _judge_time(subject, lowest, fine=margin(lowest) >= 1.0)
 
 
 def has_impossible_latency(subject: Subject) -> bool:

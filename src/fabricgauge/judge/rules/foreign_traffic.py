@@ -21,9 +21,7 @@ def judge(subject: Subject) -> list[Verdict] | Verdict | Skipped:
         return subject.network
     if isinstance(subject.network.rate_bit_s, Skipped):
         return subject.network.rate_bit_s
-    nodes = foreign.foreign_of(
-        subject, ((launch, case) for launch in subject.launches for case in launch.completed)
-    )
+    nodes = foreign.foreign_in(subject)
     if not nodes:
         return Skipped("no counters of this network's interfaces were read")
     limit = subject.limit("foreign-traffic.share")

@@ -138,11 +138,11 @@ def judge(subject: Subject) -> Verdicts:
         )
     verdicts = [*(_judge_stream(stream, one_way) for stream in one_way + two_way), *collectives]
     if unlike_series:
-        tables = sentences.counted(len(unlike_series), "table")
-        sentence = f"{tables} of RDMA cannot be compared with a ceiling for TCP"
-        verdicts.append(Verdict(
-            Outcome.SKIPPED, f"{sentence}: {sentences.listed(unlike_series, 3)}", remedy=_STATE_RDMA
-        ))  # fmt: skip
+        summary = (
+            f"{sentences.counted(len(unlike_series), 'table')} of RDMA cannot be compared with a"
+            f" ceiling for TCP: {sentences.listed(unlike_series, 3)}"
+        )
+        verdicts.append(Verdict(Outcome.SKIPPED, summary, remedy=_STATE_RDMA))
     return verdicts or _judge_no_stream(subject)
 
 
@@ -187,11 +187,9 @@ def _judge_stream(stream: Stream, one_way: tuple[Stream, ...]) -> Verdict:
         deciding = stream.decides(one_way)
         outcome = host.excuse_outcome(outcome, bool(signs.against)) if deciding else Outcome.WARN
     at = figures.at(stream.best.message_bytes, stream.best.sized)
+    of_rails = f" (one of {rails} rails)" if rails else ""
     return Verdict(
-        outcome,
-        stream.sentence
-        + (f" (one of {rails} rails)" if rails else "")
-        + _explain_outcome(outcome, signs),
+        outcome, f"{stream.sentence}{of_rails}{_explain_outcome(outcome, signs)}",
         Figure(
             stream.fraction, "share",
             f"{OF_CEILING}, per direction {at} ({patterns.sentence(stream.series.pattern)})",
@@ -236,8 +234,7 @@ def _find_doubt(
         return _ONE_FLOW if flow else _ONE_CONNECTION
     if causes.describe_full_port(stream):
         return _ONE_PORT
-    memory = cache_shape.may_be_memory(stream.subject, stream.series)
-    return _MEMORY if memory else None
+    return _MEMORY if cache_shape.may_be_memory(stream.subject, stream.series) else None
 
 
 def _outcomes_by_mtu(stream: Stream) -> dict[int, Outcome]:

@@ -39,15 +39,12 @@ def _explain_figure(stream: Stream, all_streams: tuple[Stream, ...]) -> Verdict:
     if signs.host_signs:  # INCONCLUSIVE only if `fraction` fails the figure; else a warning
         fails = stream.plain_outcome is Outcome.FAIL and stream.decides(all_streams)
         outcome = host.excuse_outcome(Outcome.FAIL, by_host=True) if fails else Outcome.WARN
+    pattern = words_of(stream.series.pattern).sentence
     pace = "a host is the limit" if limited else signs.unseen
     return Verdict(
         outcome,
         f"{stream.sentence}: {pace or 'nothing shows that a host is the limit'}",
-        Figure(
-            stream.fraction,
-            "share",
-            f"{OF_CEILING} ({words_of(stream.series.pattern).sentence})",
-        ),
+        Figure(stream.fraction, "share", f"{OF_CEILING} ({pattern})"),
         stream.subject.threshold(stream.enough),
         (*signs.host_signs, *signs.others),
         "the processors cannot move more bytes, even if the link could" if limited else "",

@@ -6,7 +6,7 @@ import numpy as np
 
 from fabricgauge.judge.evidence.placement import unseen_waits, waits
 from fabricgauge.judge.host import describe_wait, excuse_outcome
-from fabricgauge.judge.interface import Subject, judge_networks
+from fabricgauge.judge.interface import Subject, judge_networks, worst_verdict
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict
@@ -36,8 +36,10 @@ _FAR = (
     "compare with ping between the nodes; look at the path (tracepath NODE) and at the queues of"
     " both nodes (tc -s qdisc show) and of the switch",
 )
-_HOST = "the ranks waited for processors: other work on the nodes"
-_HOST_REMEDY = "end other work on the nodes, or give each rank a processor; then measure again"
+_HOST = (
+    "the ranks waited for processors: other work on the nodes",
+    "end other work on the nodes, or give each rank a processor; then measure again",
+)
 
 
 @judge_networks(ID)
@@ -48,29 +50,15 @@ def judge(subject: Subject) -> Verdict | Skipped:
         return Skipped("a simulated cluster has the latency that its platform states")
     if not subject.claimed:
         return Skipped("the logs do not name the network that was measured")
-    verdicts = [_judge_figure(subject, *figure) for figure in _quickest(subject)]
-    if not verdicts:
-        return Skipped(
-            f"no latency of messages up to {subject.limit('latency.up_to'):g} B was measured"
-        )
-    return min(
-        verdicts,
-        key=lambda verdict: (
-            verdict.outcome.rank,
-            -(verdict.figure.value if verdict.figure else 0),
-        ),
-    )
-
-
-def _quickest(subject: Subject) -> Iterator[tuple[Series, Point]]:
+    largest_bytes, verdicts = subject.limit("latency.up_to"), []
     for series in subject.of("latency"):
-        small = [
-            point
-            for point in series.points
-            if point.sized and point.message_bytes <= subject.limit("latency.up_to")
-        ]
-        if small:
-            yield series, min(small, key=lambda point: point.time.value)
+        sized = (point for point in series.points if point.sized)
+        if small := [point for point in sized if point.message_bytes <= largest_bytes]:
+            quickest = min(small, key=lambda point: point.time.value)
+            verdicts.append(_judge_figure(subject, series, quickest))
+    return worst_verdict(verdicts) or Skipped(
+        f"no latency of messages up to {largest_bytes:g} B was measured"
+    )
 
 
 def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
@@ -80,10 +68,8 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
     name = f"latency.{medium}"
     # A mean has no interval: its value is both ends.
     least_s = min(point.time.low, point.time.value)
-    far = least_s > subject.limit("latency.fail")
-    outcome = (
-        Outcome.FAIL if far else Outcome.WARN if least_s > subject.limit(name) else Outcome.PASS
-    )
+    far, slow = least_s > subject.limit("latency.fail"), least_s > subject.limit(name)
+    outcome = Outcome.FAIL if far else Outcome.WARN if slow else Outcome.PASS
     usual = subject.threshold("latency.fail" if far else name, "at most")
     at = f"{patterns.sentence(series.pattern)} {figures.at(point.message_bytes, point.sized)}"
     sentence = f"{series.name}: {figures.duration(point.time.value)} ({at})"
@@ -97,12 +83,9 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
         f" takes at most {figures.duration(subject.limit(name))}"
     )
     hosts = tuple(_hosts(subject, series, point))
-    cause, remedy = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
-    if hosts:
-        cause, remedy = _HOST, _HOST_REMEDY
-    return Verdict(
-        excuse_outcome(outcome, bool(hosts)), summary, figure, usual, hosts, cause, remedy
-    )
+    outcome = excuse_outcome(outcome, bool(hosts))
+    by_network = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
+    return Verdict(outcome, summary, figure, usual, hosts, *(_HOST if hosts else by_network))
 
 
 _WORDS = {
@@ -120,17 +103,12 @@ def _hosts(subject: Subject, series: Series, point: Point) -> Iterator[str]:
     if any(case.waiting for case in cases):
         yield "ranks waited for a processor in half of the samples or more"
     limit = subject.limit("host-limited.delay")
-    ranks = {use.rank for case in cases for use in case.processors}
-    for rank in sorted(ranks):
+    for rank in sorted({use.rank for case in cases for use in case.processors}):
         shares = waits(cases, rank)
         if shares and (delay := min(1.0, float(np.median(shares)))) >= limit:
             yield f"rank {rank} {describe_wait(delay)}"
-    numbers = {
-        observation.launch for observation in point.observed if observation.measurement is None
-    }
-    for launch in subject.launches:
-        around = launch.around if launch.number in numbers else None
-        for use in around.processors if around is not None else ():
+    for launch, around in subject.around(point):
+        for use in around.processors:
             idle = use.node_idle_share
             if not isinstance(idle, Skipped) and idle <= subject.limit("host-limited.idle"):
                 yield f"the processors of {node_of(launch, use.rank)} had no idle time"

@@ -1,14 +1,15 @@
 """Check that every interface of the network had a live link all the time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 
 from fabricgauge.judge.evidence.links import LinkEvent, link_events
 from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.rules import connect
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface, Network
-from fabricgauge.model.run import ChangeKind, Ended
+from fabricgauge.model.fabric import Fabric, Interface, Network
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.run import ChangeKind
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
@@ -81,14 +82,12 @@ def judge(subject: Subject) -> Verdicts:
     )
 
 
-def _changes_of(ended: Ended) -> Iterable[tuple[str, ChangeKind]]:
-    kinds = (next(kind for words, kind in _WORDS if words in change) for change in ended.changes)
-    return zip(ended.changes, ended.change_kinds or kinds, strict=False)
-
-
 def _judge_changes(subject: Subject) -> Verdict | None:
     """Judge the changes after a broken launch: only a warning once the rest was measured later."""
-    changes = dict(change for launch in subject.launches for change in _changes_of(launch.ended))
+    changes: dict[str, ChangeKind] = {}
+    for ended in (launch.ended for launch in subject.launches):
+        kinds = (next(kind for words, kind in _WORDS if words in line) for line in ended.changes)
+        changes.update(zip(ended.changes, ended.change_kinds or kinds, strict=False))
     if not changes:
         return None
     first = min(changes.values(), key=lambda kind: _MEANINGS[kind][0].rank)
@@ -110,28 +109,21 @@ def _judge_link_events(subject: Subject, network: Network) -> Iterator[Verdict]:
     """Yield ports whose link went down or came up during the measurement, else retrained."""
     fabric = subject.run.fabric
     events = [event for event in link_events(subject.run.launches) if event.is_of(network, fabric)]
-    by_port: dict[str, list[LinkEvent]] = {}
-    for link_event in [event for event in events if event.away] or events:
-        by_port.setdefault(f"{link_event.node}:{link_event.interface}", []).append(link_event)
+    events = [event for event in events if event.away] or events
+    by_port = group_by(events, lambda event: f"{event.node}:{event.interface}")
     for port, port_events in by_port.items():
-        more = len(port_events) - MOST_EVENTS
-        more_line = (
-            (f"and {sentences.counted(more, 'more event')} of this kind",) if more > 0 else ()
-        )
+        first, last, more = port_events[0], port_events[-1], len(port_events) - MOST_EVENTS
+        more_events = f"and {sentences.counted(more, 'more event')} of this kind"
+        times = sentences.counted(sum(event.count for event in port_events), "time")
         yield Verdict(
-            Outcome.FAIL if port_events[0].away else Outcome.WARN,
-            _describe_events(port_events),
-            None, None, (*map(_event, port_events[:MOST_EVENTS]), *more_line), *_FLAPS,
-            VerdictSubject("place", network.name, (port_events[0].node,), place=port),
+            Outcome.FAIL if first.away else Outcome.WARN,
+            f"the link {'went down or came up' if first.away else 'retrained'} {times} between"
+            f" {_clock(first.began_utc_s)} and {_clock(last.ended_utc_s)} UTC",
+            None, None,
+            (*map(_event, port_events[:MOST_EVENTS]), *((more_events,) if more > 0 else ())),
+            *_FLAPS,
+            VerdictSubject("place", network.name, (first.node,), place=port),
         )  # fmt: skip
-
-
-def _describe_events(events: Sequence[LinkEvent]) -> str:
-    """Return ``the link went down or came up 12 times between 18:31:02 and 18:31:40 UTC``."""
-    verb = "went down or came up" if events[0].away else "retrained"
-    times = sentences.counted(sum(event.count for event in events), "time")
-    began, ended = _clock(events[0].began_utc_s), _clock(events[-1].ended_utc_s)
-    return f"the link {verb} {times} between {began} and {ended} UTC"
 
 
 def _event(event: LinkEvent) -> str:
@@ -148,22 +140,16 @@ def _clock(utc_s: float) -> str:
 
 def _judge_first_state(subject: Subject, network: Network) -> Verdict | Skipped:
     """Judge the ports as discovery found them: dead ports, then ports with different rates."""
-    fabric = subject.run.fabric
-    all_ports = [
-        (f"{member.node}:{member.interface}", fabric.interface_of(member))
-        for member in network.members
-    ]
-    known_ports = [(name, port) for name, port in all_ports if not isinstance(port, Skipped)]
-    dead = [name for name, port in known_ports if port.carrier is False]
-    if dead:
+    known_ports = _known_ports(subject.run.fabric, network)
+    if dead := [name for name, port in known_ports if port.carrier is False]:
         lines = tuple(f"the kernel reports no carrier on {name}" for name in dead)
         summary = f"no carrier on {sentences.listed(dead)}"
         return Verdict(Outcome.FAIL, summary, None, None, lines, *_DEAD)
     live = sum(port.carrier is True for _, port in known_ports)
-    if live < len(all_ports) or not all_ports:
+    if live < len(network.members) or not live:
         return Skipped(
-            f"{live} of {len(all_ports)} interfaces report a live link; the state of the rest is"
-            " unknown"
+            f"{live} of {len(network.members)} interfaces report a live link; the state of the rest"
+            " is unknown"
         )
     rates = {
         name: port.speed_bit_s for name, port in known_ports if isinstance(port.speed_bit_s, float)
@@ -181,6 +167,15 @@ def _judge_first_state(subject: Subject, network: Network) -> Verdict | Skipped:
     )  # fmt: skip
 
 
+def _known_ports(fabric: Fabric, network: Network) -> list[tuple[str, Interface]]:
+    ports = [(member, fabric.interface_of(member)) for member in network.members]
+    return [
+        (f"{member.node}:{member.interface}", port)
+        for member, port in ports
+        if isinstance(port, Interface)
+    ]
+
+
 def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str]:
     """Return ids of verdicts on ports that ``connect`` also names, each with that verdict's id."""
     named = {
@@ -191,16 +186,11 @@ def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str
     causes: dict[str, str] = {}
     if any(launch.ended.changes for launch in context.run.launches):
         return causes
+    networks = {network.name: network for network in context.run.fabric.networks}
     for verdict in verdicts:
-        dead = [
-            f"{member.node}:{member.interface}"
-            for network in context.run.fabric.networks
-            if network.name == verdict.network
-            for member in network.members
-            if isinstance(port := context.run.fabric.interface_of(member), Interface)
-            and port.carrier is False
-        ]
-        is_link = verdict.rule == ID and verdict.about.kind == "network"
-        if is_link and dead and named.keys() >= set(dead):
-            causes[verdict.id] = named[dead[0]].id
+        if verdict.rule == ID and verdict.about.kind == "network" and verdict.network in networks:
+            ports = _known_ports(context.run.fabric, networks[verdict.network])
+            dead = [name for name, port in ports if port.carrier is False]
+            if dead and named.keys() >= set(dead):
+                causes[verdict.id] = named[dead[0]].id
     return causes

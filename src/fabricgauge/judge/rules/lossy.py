@@ -57,9 +57,8 @@ def judge(subject: Subject) -> Verdicts:
 def losses_of_part(subject: Subject, about: VerdictSubject) -> tuple[LostSegments, ...]:
     """Return the losses of a part that this rule names, in directions that lose enough."""
     if about.kind == "direction":
-        return tuple(
-            loss for loss in _all_losses(subject) if (loss.origin, loss.target) == about.names
-        )
+        losses = _all_losses(subject)
+        return tuple(loss for loss in losses if (loss.origin, loss.target) == about.names)
     lossy, _ = _lossy_nodes(subject, _all_losses(subject))
     return tuple(loss for _, names, losses in lossy if names == about.names for loss in losses)
 

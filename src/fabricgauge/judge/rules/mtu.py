@@ -1,6 +1,7 @@
 """Check that all members of a network have the same MTU, and that TCP uses it."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from fabricgauge.judge.interface import Subject, Verdicts, judge_networks
 from fabricgauge.model.absence import Skipped
@@ -56,6 +57,16 @@ def _find_deviating(network: Network) -> tuple[Member, ...]:
     return tuple(member for member in network.members if member.mtu_bytes != usual)
 
 
+def _name_ports(ports: Iterable[Member]) -> str:
+    return sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in ports])
+
+
+def _list_mtus(network: Network) -> tuple[str, ...]:
+    return tuple(
+        f"{port.node}:{port.interface} has MTU {port.mtu_bytes}" for port in network.members
+    )
+
+
 def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Verdict:
     """Return the verdict on mixed MTUs; on the port itself if it alone deviates from several."""
     usual = next(member.mtu_bytes for member in network.members if member not in deviating)
@@ -63,19 +74,13 @@ def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Verdict:
     place = f"{first.node}:{first.interface}"
     if len(deviating) == 1 and len(network.members) > 2:
         about = VerdictSubject("place", network.name, (first.node,), place=place)
-    names = sentences.listed(
-        [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
-    )
     return Verdict(
         Outcome.FAIL,
-        f"MTU {usual} is not set everywhere: {names}; packets of more than"
+        f"MTU {usual} is not set everywhere: {_name_ports(deviating)}; packets of more than"
         f" {network.mtu_bytes} bytes cannot pass",
         Figure(first.mtu_bytes, "bytes", f"MTU of {place}"),
         Threshold(usual, "bytes", "equal to", "MTU of the other members"),
-        tuple(
-            f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
-            for member in network.members
-        ),
+        _list_mtus(network),
         "the MTU was set only on some nodes, or does not survive a restart",
         "; ".join(
             f"on {port.node}: "
@@ -92,17 +97,10 @@ def _judge_path_mtu(network: Network, deviating: tuple[Member, ...]) -> Verdict 
         return Skipped("the path MTU of the ports is unknown (ibv_devinfo prints it)")
     if not deviating:
         return Verdict(Outcome.PASS, f"every port has MTU {network.members[0].mtu_bytes}")
-    names = sentences.listed(
-        [f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in deviating]
-    )
     return Verdict(
         Outcome.WARN,
-        f"ports have different MTUs: {names} unlike the other ports",
-        None, None,
-        tuple(
-            f"{member.node}:{member.interface} has MTU {member.mtu_bytes}"
-            for member in network.members
-        ),
+        f"ports have different MTUs: {_name_ports(deviating)} unlike the other ports",
+        None, None, _list_mtus(network),
         "the interface's MTU, the firmware or the subnet manager gives some ports another MTU",
         "set the same MTU on all ports: for RoCE on the interfaces, for InfiniBand in the subnet"
         " manager",

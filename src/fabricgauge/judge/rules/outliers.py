@@ -7,7 +7,6 @@ excuse it.
 from collections.abc import Iterator, Sequence
 
 import msgspec
-import numpy as np
 
 from fabricgauge.judge import causes, foreign
 from fabricgauge.judge.host import (
@@ -18,8 +17,10 @@ from fabricgauge.judge.host import (
 )
 from fabricgauge.judge.interface import Subject, doubt_faults, judge_networks
 from fabricgauge.judge.rules import lossy, pairs
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import rechecked_streams
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.pairs import (
     LEAST_EFFECT,
     WAYS,
@@ -123,11 +124,10 @@ def _judge(subject: Subject) -> Iterator[Verdict]:
         for part in slow_parts
         if part[0].part not in WAYS or not lossy_nodes & {*part[0].names}
     )
-    all_suspects = _suspects(subject, faults, lossy_nodes)
-    reasons = [_explanation(subject, suspect) for suspect in all_suspects]
-    suspects = tuple(
-        suspect for suspect, reason in zip(all_suspects, reasons, strict=True) if not reason
-    )
+    suspects = _suspects(subject, faults, lossy_nodes)
+    reasons = [_explanation(subject, suspect) for suspect in suspects]
+    judged_suspects = list(zip(suspects, reasons, strict=True))
+    unexplained = tuple(suspect for suspect, reason in judged_suspects if not reason)
     judged_faults = [(part, *_judge_fault(subject, part, faults)) for part in faults]
     yield from (verdict for _, verdict, reason in judged_faults if not reason)
     yield from _undecided([fault for fault in judged_faults if fault[2]])
@@ -138,13 +138,13 @@ def _judge(subject: Subject) -> Iterator[Verdict]:
         for finding in analysis.findings:
             if finding.explanation == "oversubscription":
                 yield _judge_level(subject, analysis, finding)
-    if suspects:
-        yield _warn_of_suspects(suspects)
-    elif any(reasons):
-        yield _count_suspects(all_suspects, reasons)
+    if unexplained:
+        yield _warn_of_suspects(unexplained)
+    elif suspects:
+        yield _count_suspects(suspects, reasons)
     elif not slow_parts:
         yield _judge_sound(subject)
-    for suspect, reason in zip(all_suspects, reasons, strict=True):
+    for suspect, reason in judged_suspects:
         if reason:
             about = VerdictSubject(suspect.part, subject.name, suspect.names)
             yield Verdict(Outcome.SKIPPED, f"{_level(suspect)}: {reason}", about=about)
@@ -201,11 +201,17 @@ def _judge_fault(
         cause, remedy = likely_causes[0].cause, likely_causes[0].remedy
     elif worst.part == "group":
         cause, remedy = _GROUP
+    judgement = "slower than its peers, and again when measured alone"
+    if isinstance(worst.rechecked, Rechecked) and not worst.rechecked.own_pairs:
+        judgement = "slower than its peers when all its pairs send at once"
     if decisive.foreign:
+        judgement = "slower than its peers, but other traffic on its links explains it"
         cause, remedy = foreign.CAUSE, foreign.REMEDY
     elif decisive.excuse:
+        judgement = "slower than its peers, but its host explains it"
         cause, remedy = _BUSY, _QUIET
     elif not decisive.confirmed:
+        judgement = "suspected, but not confirmed"
         command = "a new check of the named nodes with others (fabricgauge check -w NODES)"
         if not subject.imported:
             command = f"{sentences.resume(subject.run)}, or a new check of the named nodes"
@@ -214,15 +220,6 @@ def _judge_fault(
     if not reason and not decisive.confirmed:
         reason = describe_common_waiting(subject, _all_pairs(worst.quantity))
         cause, remedy = (_BUSY, _QUIET) if reason else (cause, remedy)
-    judgement = "slower than its peers, and again when measured alone"
-    if isinstance(worst.rechecked, Rechecked) and not worst.rechecked.own_pairs:
-        judgement = "slower than its peers when all its pairs send at once"
-    if decisive.foreign:
-        judgement = "slower than its peers, but other traffic on its links explains it"
-    elif decisive.excuse:
-        judgement = "slower than its peers, but its host explains it"
-    elif not decisive.confirmed:
-        judgement = "suspected, but not confirmed"
     verdict = Verdict(
         excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
@@ -320,8 +317,7 @@ def _explanation(subject: Subject, claim: Claim) -> str:
     pattern = _all_pairs(claim.quantity)
     busy = foreign.foreign_in(subject, pattern)
     limit = subject.limit("foreign-traffic.share")
-    other_shares = [busy[node].share for node in busy if node not in nodes]
-    usual = float(np.median(other_shares)) if other_shares else 0.0
+    usual = median_or_zero(busy[node].share for node in busy if node not in nodes)
     for node in nodes:
         if node in busy and busy[node].share >= usual + limit:
             return foreign.sentence(busy[node], limit)
@@ -369,14 +365,12 @@ def _slow_parts(subject: Subject) -> tuple[_SlowPart, ...]:
 
     A node that is slow in one direction for latency and in both for bandwidth is one part.
     """
-    by_part: dict[VerdictSubject, list[PairFinding]] = {}
-    for fault in (fault for analysis in subject.pairs for fault in analysis.faults):
-        part = VerdictSubject(fault.part, subject.name, fault.names).thing
-        by_part.setdefault(part, []).append(fault)
-    ordered = (
-        tuple(sorted(faults, key=lambda fault: -abs(fault.effect))) for faults in by_part.values()
+    faults = (fault for analysis in subject.pairs for fault in analysis.faults)
+    parts = group_by(
+        sorted(faults, key=lambda fault: -abs(fault.effect)),
+        lambda fault: VerdictSubject(fault.part, subject.name, fault.names).thing,
     )
-    return tuple(sorted(ordered, key=lambda part: (-abs(part[0].effect), part[0].names)))
+    return tuple(sorted(parts.values(), key=lambda part: (-abs(part[0].effect), part[0].names)))
 
 
 def _effect(finding: PairFinding) -> str:

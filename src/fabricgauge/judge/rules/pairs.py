@@ -23,9 +23,11 @@ from fabricgauge.judge.host import (
 from fabricgauge.judge.interface import Subject, Verdicts, doubt_faults, judge_networks
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.localise.typical import inside
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import NEAREST_RATE, carry_the_same, rechecked_streams
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.pairs import Ends, PairAnalysis, Part, Recheck, Rechecked, name_part
+from fabricgauge.model.evidence import ForeignTraffic
+from fabricgauge.model.pairs import Ends, Part, Recheck, Rechecked, name_part
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict, VerdictSubject
 from fabricgauge.model.words import figures, sentences
 
@@ -163,37 +165,22 @@ def _recheck_concurrent(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | 
     limit = subject.limit("fraction.bus_warn")
     if not any(rate.share < limit and is_crowded(subject, rate.curve) for rate in rates):
         return None
-    measured = np.flatnonzero(matrix.values > 0)
-    chosen = measured[:: 1 + len(measured) // THREE].tolist()
-    count = len(matrix.nodes)
-    return streams_alone(
-        matrix, [(matrix.nodes[cell // count], matrix.nodes[cell % count]) for cell in chosen]
-    )
+    measured = np.argwhere(matrix.values > 0)
+    cells = measured[:: 1 + len(measured) // THREE].tolist()
+    return streams_alone(matrix, [(matrix.nodes[row], matrix.nodes[to]) for row, to in cells])
 
 
 def slow_nodes(subject: Subject) -> tuple[str, ...]:
     """Return the nodes that this rule names, although they are not slower than their peers."""
     pairs = _best_pairs(subject)
-    if isinstance(pairs, Skipped):
-        return ()
-    return tuple(slow.node for slow in _find_slow(subject, pairs)[0])
+    slow = [] if isinstance(pairs, Skipped) else _find_slow(subject, pairs)[0]
+    return tuple(node.node for node in slow)
 
 
 def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Chosen]:
     """Return slow nodes that `outliers` does not name, and low pairs that no slow node explains."""
-    named = _named_by_outliers(subject, pairs)
-    slow = [node for node in _slow_nodes(pairs) if node.node not in named]
-    unexplained = _unexplained(pairs, slow, named)
-    lowest = float(unexplained.shares[0]) if len(unexplained) else math.inf
-    if all(_is_level(subject, pairs, node) and node.share < FAR * lowest for node in slow):
-        return slow, unexplained
-    # If pairs scatter, some nodes have only low ones by chance.
-    return [], _unexplained(pairs, (), named)
-
-
-def _named_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
-    """Return nodes with a second measurement; of three nodes, those that it confirms."""
-    return {
+    # It names nodes with a second measurement; of three nodes, those that it confirms.
+    named = {
         name
         for analysis in subject.pairs
         for fault in analysis.faults
@@ -201,6 +188,13 @@ def _named_by_outliers(subject: Subject, pairs: _Pairs) -> set[str]:
         and (len(pairs.nodes) > THREE or fault.rechecked.confirmed)
         for name in fault.names
     }
+    slow = [node for node in _slow_nodes(pairs) if node.node not in named]
+    unexplained = _unexplained(pairs, slow, named)
+    lowest = float(unexplained.shares[0]) if len(unexplained) else math.inf
+    if all(_is_level(subject, pairs, node) and node.share < FAR * lowest for node in slow):
+        return slow, unexplained
+    # If pairs scatter, some nodes have only low ones by chance.
+    return [], _unexplained(pairs, (), named)
 
 
 def _best_pairs(subject: Subject) -> _Pairs | Skipped:
@@ -230,55 +224,49 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
     rechecked_rates = {
         (index[stream.series.origin], index[stream.series.target]): stream.best.bandwidth.value
         for stream in rechecked_streams(subject, "bandwidth", least)
-        if stream.series.origin in index and stream.series.target in index
+        if index.keys() >= {*stream.series.ends}
     }
-    usual = float(np.median([*rechecked_rates.values()])) if rechecked_rates else 0.0
+    usual = median_or_zero(rechecked_rates.values())
     among_all = {cell: float(best[cell]) for cell in rechecked_rates}
     for cell, rate in rechecked_rates.items():
         # Streams that did not share the link all the time count too much. A pair that is slower
         # than others by itself carries less than they do.
         most = subject.ceiling.payload_bytes_per_s * rate / usual
         best[cell] = np.fmax(min(best[cell], most) if subject.sharing > 1 else best[cell], rate)
-    _leave_out(best, large)
+    np.fill_diagonal(best, np.nan)
+    for analysis in large:
+        if any(finding.explanation != "fault" for finding in analysis.findings):
+            best[~inside(analysis)] = np.nan
     measured = np.isfinite(best)
     count = int(measured.sum())
     if not count:
         return no_pairs
     size = max(analysis.matrix.message_bytes for analysis in large)
     again_ends = {series.ends for series in subject.again if series.pattern == "bandwidth"}
-    rechecked = [
-        bool(measured[index[ends[0]], index[ends[1]]])
-        for ends in again_ends
-        if ends[0] in index and ends[1] in index
-    ]
+    rechecked = sum(
+        bool(measured[index[origin], index[target]])
+        for origin, target in again_ends
+        if origin in index and target in index
+    )
     single_pass = any(len(analysis.matrix.repeats) == 1 for analysis in large)
-    is_uncertain = single_pass and sum(rechecked) < count
+    is_uncertain = single_pass and rechecked < count
     limit = ONCE if is_uncertain else "fraction.warn"
     if subject.by_collectives:
         if any(isinstance(rate, Skipped) for rate in bus_rates(subject)):
             return Skipped("the suite's figures cannot be compared with this network's ceiling")
         limit = "fraction.bus_warn"
-    shares = np.divide(best, subject.ceiling.payload_bytes_per_s, out=best)
-    low = shares < subject.limit(limit)
-    if low.sum() == count:
-        usable = figures.percent(subject.limit(limit))
-        return Skipped(f"no pair reaches {usable} of the ceiling: see fraction")
-    good = float(np.median(shares[measured & ~low], overwrite_input=True))
     most, ceiling = subject.limit(limit), subject.ceiling.payload_bytes_per_s
+    shares = np.divide(best, ceiling, out=best)
+    low = shares < most
+    if low.sum() == count:
+        return Skipped(f"no pair reaches {figures.percent(most)} of the ceiling: see fraction")
+    good = float(np.median(shares[measured & ~low], overwrite_input=True))
     alone = tuple(
         (rate / ceiling, float(shares[cell]))
         for cell, rate in among_all.items()
         if measured[cell] and rate / ceiling < most
     )
     return _Pairs(nodes, shares, low, good, limit, size, subject.sharing, alone)
-
-
-def _leave_out(best: NDArray[np.floating], analyses: Sequence[PairAnalysis]) -> None:
-    """Remove the diagonal, and the pairs that cross an oversubscribed level."""
-    np.fill_diagonal(best, np.nan)
-    for analysis in analyses:
-        if any(finding.explanation != "fault" for finding in analysis.findings):
-            best[~inside(analysis)] = np.nan
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
@@ -334,10 +322,8 @@ def _unexplained(pairs: _Pairs, slow: Sequence[_Slow], named: Collection[str]) -
 
 
 def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Verdict:
-    wire = carry_the_same(subject, slow.pairs.shares.tolist())
     shared = _explain_by_traffic(subject, pairs, slow)
-    excuse = shared or _explain_by_quota(subject, pairs, slow)
-    excuse = excuse or ("" if wire else _explain_by_waits(subject, pairs, slow))
+    excuse = shared or _explain_by_host(subject, pairs, slow)
     # The pairs of three nodes are measured one at a time.
     rechecked = (series for series in subject.again if series.pattern == "bandwidth")
     few = len(pairs.nodes) <= THREE
@@ -366,36 +352,39 @@ def _explain_by_traffic(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
     """Return a sentence on other traffic that, with the median pair, fills the node's link."""
     if subject.by_suite:
         return ""
-    traffic = foreign.foreign_in(subject, "all_pairs_bandwidth").get(slow.node)
-    limit = subject.limit("foreign-traffic.share")
-    if traffic is None or traffic.share < limit:
+    traffic = _find_busy_links(subject).get(slow.node)
+    if traffic is None or slow.share / pairs.good + traffic.share < NEAREST_RATE:
         return ""
-    fills = slow.share / pairs.good + traffic.share >= NEAREST_RATE
-    return foreign.sentence(traffic, limit) if fills else ""
+    return foreign.sentence(traffic, subject.limit("foreign-traffic.share"))
 
 
-def _explain_by_quota(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
+def _find_busy_links(subject: Subject) -> dict[str, ForeignTraffic]:
+    """Return the other traffic beside the round robin by node, if it is much."""
+    traffic_by_node = foreign.foreign_in(subject, "all_pairs_bandwidth")
+    limit = subject.limit("foreign-traffic.share")
+    return {node: traffic for node, traffic in traffic_by_node.items() if traffic.share >= limit}
+
+
+def _explain_by_host(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
+    """Return a sentence if the node's host may be slow, or if nothing shows its waiting.
+
+    Pairs that carry the same, as only one wire makes them, waited for no processor.
+    """
+    rank, speed_share = f"the rank on {slow.node}", slow.share / pairs.good
     share, sentence = quotas_by_node(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
-    explained = explains_speed(subject, share, 0.0, slow.share / pairs.good)
-    return f"the rank on {slow.node} {sentence}" if explained else ""
-
-
-def _explain_by_waits(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
-    """Return a sentence if the node's host may be slow, or if nothing shows its waiting."""
+    if explains_speed(subject, share, 0.0, speed_share):
+        return f"{rank} {sentence}"
+    if carry_the_same(subject, slow.pairs.shares.tolist()):
+        return ""
     medians = waits_of_nodes(subject, "all_pairs_bandwidth")
     if slow.node not in medians:
-        return unseen_waits(
-            case
-            for launch in subject.launches
-            for case in launch.measurements
-            if case.pattern == "all_pairs_bandwidth"
-        )
+        cases = (case for launch in subject.launches for case in launch.measurements)
+        return unseen_waits(case for case in cases if case.pattern == "all_pairs_bandwidth")
     delay = medians.pop(slow.node)
-    usual = float(np.median(list(medians.values()))) if medians else 0.0
-    if not explains_speed(subject, delay, usual, slow.share / pairs.good):
+    usual = median_or_zero(medians.values())
+    if not explains_speed(subject, delay, usual, speed_share):
         return ""
-    usual_wait = figures.percent(usual)
-    return f"the rank on {slow.node} {describe_wait(delay)}; the other ranks for {usual_wait}"
+    return f"{rank} {describe_wait(delay)}; the other ranks for {figures.percent(usual)}"
 
 
 def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict:
@@ -454,12 +443,7 @@ def _explain_low_pairs(subject: Subject, low_pairs: _Chosen) -> tuple[str, tuple
     """Return a sentence on traffic or waiting that explains all low pairs, its cause and remedy."""
     if subject.by_suite:
         return "", ("", "")
-    limit = subject.limit("foreign-traffic.share")
-    loaded = {
-        node: traffic
-        for node, traffic in foreign.foreign_in(subject, "all_pairs_bandwidth").items()
-        if traffic.share >= limit
-    }
+    loaded, limit = _find_busy_links(subject), subject.limit("foreign-traffic.share")
     if low_pairs.touch(loaded).all():
         ends = _ends_among(low_pairs, loaded)
         traffic_lines = [foreign.sentence(loaded[node], limit) for node in ends]

@@ -101,18 +101,18 @@ def judge(subject: Subject) -> Verdict | Skipped:
         min(shares, key=lambda finding: finding.value, default=None),
         subject.threshold("path.share") if shares else None,
         (*lines[:MOST_LINES], *(more if further > 0 else ())),
-        _cause(subject, decisive, used),
+        _cause(subject, outcome, decisive, used),
         "" if outcome is Outcome.PASS else _remedy(subject, decisive),
     )
 
 
-def _cause(subject: Subject, decisive: Sequence[Verdict], used: str) -> str:
+def _cause(subject: Subject, outcome: Outcome, decisive: Sequence[Verdict], used: str) -> str:
     """Return the cause; TCP instead of RDMA if MPI's report or its connections show it."""
-    if used and subject.has_rdma_ports and ("tcp" in used or subject.evidence.over_tcp):
-        return f"MPI used TCP ({used}), not the transport of the ports"
-    wrong = bool(decisive) and decisive[0].outcome is Outcome.INVALID
-    if wrong and subject.has_rdma_ports and subject.evidence.over_tcp:
-        return "MPI used TCP, not the transport of the ports: its connections sent the payload"
+    if outcome is Outcome.INVALID and subject.has_rdma_ports:
+        if used and ("tcp" in used or subject.evidence.over_tcp):
+            return f"MPI used TCP ({used}), not the transport of the ports"
+        if subject.evidence.over_tcp:
+            return "MPI used TCP, not the transport of the ports: its connections sent the payload"
     return decisive[0].cause if decisive else ""
 
 
@@ -222,16 +222,18 @@ def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: boo
     if subject.name != OWN_CHOICE:
         summary = f"discovery found no network {subject.name}, so no interface was expected"
         return Verdict(Outcome.INCONCLUSIVE, summary)
-    shares = sentences.listed(_network_shares(subject, node))
-    if not isinstance(subject.ceiling, Skipped):
-        crossed = _crossed(_striped_share(subject, node))
-        return Verdict(Outcome.PASS, f"MPI used several links at once: {shares}", crossed)
-    return Verdict(
-        Outcome.INCONCLUSIVE,
-        f"MPI was free to choose: the figures belong to no single network ({shares})",
-        cause="the launch was not pinned to a network",
-        remedy=_NAME,
+    counts, total = sum_by_network(subject.run.fabric.networks, node), node.total_bytes
+    shares = sentences.listed(
+        [f"{name} {figures.percent(count / total)}" for name, count in _most_first(counts)]
     )
+    if not isinstance(subject.ceiling, Skipped):
+        # The networks whose ceilings add up.
+        used = sum(count for count in counts.values() if count >= STRIPED * total)
+        summary = f"MPI used several links at once: {shares}"
+        return Verdict(Outcome.PASS, summary, _crossed(used / total))
+    summary = f"MPI was free to choose: the figures belong to no single network ({shares})"
+    cause = "the launch was not pinned to a network"
+    return Verdict(Outcome.INCONCLUSIVE, summary, cause=cause, remedy=_NAME)
 
 
 def _connected(subject: Subject, node: LaunchTraffic) -> bool:
@@ -259,9 +261,7 @@ def _pinned(
     if pinned_bytes < least * node.payload_bytes:
         sentence = _elsewhere(node, sentences.listed(list(carried)), share)
         if share >= least and apart:
-            return Verdict(
-                Outcome.INCONCLUSIVE, sentence, _crossed(share), cause=_LAG, remedy=_WAIT
-            )
+            return Verdict(Outcome.INCONCLUSIVE, sentence, _crossed(share), None, (), _LAG, _WAIT)
         return Verdict(Outcome.INVALID, sentence, _crossed(share), cause=_OTHER)
     proved = sum(node.by_address.get(rail.ip, 0) for rail in rails) >= node.payload_bytes
     if not proved and other_bytes >= node.payload_bytes:
@@ -349,15 +349,3 @@ def _carried(subject: Subject, launch: Launch, node: LaunchTraffic) -> Sequence[
     if not connections:
         return (counters,)
     return counters, f"{at}: TCP connections of {node.node}: {sentences.listed(connections)}"
-
-
-def _network_shares(subject: Subject, node: LaunchTraffic) -> list[str]:
-    shares = _most_first(sum_by_network(subject.run.fabric.networks, node))
-    return [f"{name} {figures.percent(count / node.total_bytes)}" for name, count in shares]
-
-
-def _striped_share(subject: Subject, node: LaunchTraffic) -> float:
-    """Return the share of a node's bytes that crossed networks whose ceilings add up."""
-    counts = sum_by_network(subject.run.fabric.networks, node).values()
-    used = sum(count for count in counts if count >= STRIPED * node.total_bytes)
-    return used / node.total_bytes

@@ -75,11 +75,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge the hosts that imported logs, or --hosts, name, without proof."""
     named = [
-        (
-            curve,
-            unify_hosts(
-                curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts or curve.hosts
-            ),
+        unify_hosts(
+            curve.hosts if len(curve.hosts) > 1 else curve.evidence.rank_hosts or curve.hosts
         )
         for curve in subject.curves
     ]
@@ -101,11 +98,9 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         if (difference := _find_contradiction(curve, hosts))
     ]
     if unlike:
-        return Verdict(
-            Outcome.WARN, unlike[0], evidence=tuple(unlike), cause=_UNLIKE[0], remedy=_UNLIKE[1]
-        )
-    if named and all(len(set(hosts)) > 1 for _, hosts in named):
-        hosts_named = tuple(dict.fromkeys(host for _, hosts in named for host in hosts))
+        return Verdict(Outcome.WARN, unlike[0], None, None, tuple(unlike), *_UNLIKE)
+    if named and all(len(set(hosts)) > 1 for hosts in named):
+        hosts_named = tuple(dict.fromkeys(host for hosts in named for host in hosts))
         summary = f"the logs name different hosts ({sentences.listed(hosts_named)})"
         return Verdict(Outcome.PASS, f"{summary}; not proved")
     if len(nodes) > 1:
@@ -118,7 +113,8 @@ def _find_stated_node(curve: SuiteCurve, stated: Sequence[str]) -> str:
     """Return that --hosts puts a pair on one node; empty if it does not, or the log is clearer."""
     evidence = curve.evidence
     is_known = len(curve.hosts) > 1 or evidence.rank_hosts or evidence.rank_nodes
-    fits = _is_first_of_many(curve) or not _has_other_count(curve, stated)
+    # The first ranks of many may measure.
+    fits = "waiting processes" in curve.settings or _count_ranks(curve) in (0, len(stated))
     shared = curve.find_shared_node(unify_hosts(stated)) if fits and not is_known else None
     return f"--hosts names {shared[0]} for {shared[1]}" if shared else ""
 
@@ -134,25 +130,16 @@ def _find_contradiction(curve: SuiteCurve, stated: Sequence[str]) -> str:
     if not _are_among(used, stated) or not (_are_among(named, stated) or _are_among(stated, named)):
         hosts = tuple(dict.fromkeys((*used, *named)))
         return f"the log names {sentences.listed(hosts, 4)}, --hosts {sentences.listed(stated, 4)}"
-    nodes = unify_hosts(stated)
-    is_other = _has_other_count(curve, nodes) and not _is_first_of_many(curve)
+    nodes, ranks = unify_hosts(stated), _count_ranks(curve)
+    is_other = ranks not in (0, len(nodes)) and "waiting processes" not in curve.settings
     if len(set(nodes)) < len(nodes) and is_other:
-        return f"--hosts names {len(nodes)} ranks, {curve.benchmark} has {_count_ranks(curve)}"
+        return f"--hosts names {len(nodes)} ranks, {curve.benchmark} has {ranks}"
     return ""
-
-
-def _is_first_of_many(curve: SuiteCurve) -> bool:
-    return "waiting processes" in curve.settings
 
 
 def _count_ranks(curve: SuiteCurve) -> int:
     """Return the number of ranks of a table of pairs; 0 for others."""
     return 1 + max((max(ends) for ends in curve.ends), default=-1)
-
-
-def _has_other_count(curve: SuiteCurve, stated: Sequence[str]) -> bool:
-    """Check whether --hosts has another number of ranks than a table of pairs."""
-    return _count_ranks(curve) not in (0, len(stated))
 
 
 def _names(hosts: Sequence[str]) -> tuple[str, ...]:
@@ -179,16 +166,11 @@ def _short(name: str) -> str:
 def _to_itself(subject: Subject) -> Iterator[_Sign]:
     """Yield the launches with cases of a pair in which a rank sent to itself."""
     for launch in subject.launches:
-        self_cases = [
-            case
-            for case in launch.completed
-            if case.pattern in PAIR_PATTERNS and case.origin == case.target
-        ]
-        if self_cases:
-            first, cases = self_cases[0], sentences.counted(len(self_cases), "case")
+        of_pairs = (case for case in launch.completed if case.pattern in PAIR_PATTERNS)
+        if cases := [case for case in of_pairs if case.origin == case.target]:
             sentence = (
-                f"launch {launch.number}: rank {first.origin} is origin and target of {cases},"
-                f" first {first.case}"
+                f"launch {launch.number}: rank {cases[0].origin} is origin and target of"
+                f" {sentences.counted(len(cases), 'case')}, first {cases[0].case}"
             )
             yield Outcome.INVALID, sentence, _ONE_RANK
 
@@ -221,7 +203,9 @@ def _signs(placed: LaunchPlacement, *, virtual: bool) -> Iterator[_Sign]:
             yield Outcome.WARN, sentence, _ONE_MACHINE
     for misplaced in placed.misplaced:
         outcome = Outcome.INCONCLUSIVE if misplaced.restarted else Outcome.INVALID
-        yield outcome, f"{at}: {_describe_misplaced(misplaced)}", _cause_of(misplaced)
+        cause = _OTHER_BOOT if _is_same_name(misplaced.host, misplaced.meant) else _OTHER_NODE
+        cause = _RESTARTED if misplaced.restarted else cause
+        yield outcome, f"{at}: {_describe_misplaced(misplaced)}", cause
 
 
 def _describe_misplaced(rank: MisplacedRank) -> str:
@@ -235,12 +219,6 @@ def _describe_misplaced(rank: MisplacedRank) -> str:
         detail = f": {rank.difference}" if rank.difference and name else ""
         return f"{where}{name}, but its planned node is {rank.meant}{detail}"
     return f"{where}, but not on the {rank.meant} that discovery read: {rank.difference}"
-
-
-def _cause_of(rank: MisplacedRank) -> str:
-    if rank.restarted:
-        return _RESTARTED
-    return _OTHER_BOOT if _is_same_name(rank.host, rank.meant) else _OTHER_NODE
 
 
 def _is_same_name(name: str, other_name: str) -> bool:

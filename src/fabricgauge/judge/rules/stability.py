@@ -13,6 +13,7 @@ from fabricgauge.judge.host import LEAST_REST, signs
 from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import FULL_BYTES, spares_small
 from fabricgauge.judge.rules import asymmetry, fraction
+from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.stats.levels import Levels, RatedCase, find_levels, find_shared_level
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.judge.streams import STREAMS, Stream, streams
@@ -141,7 +142,13 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
         summary = "intervals, launches and tails of the deciding figures are within their limits"
         return Verdict(Outcome.PASS, summary)
     worst = min(findings, key=lambda finding: finding.outcome.rank)
-    lead = _find_cause(worst, findings)
+    # A change of rate makes an interval wide.
+    changes = (
+        finding
+        for finding in findings
+        if finding.limit == _LEVEL and not finding.by_host and finding.nodes == worst.nodes
+    )
+    lead = next(changes, worst) if worst.limit in _WIDENED else worst
     relation = "at least" if lead.limit == _LEVEL else "at most"
     threshold = subject.threshold(lead.limit, relation)
     by_network = {} if lead.by_host else _CAUSES
@@ -150,16 +157,6 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
         worst.outcome, lead.sentence, Figure(lead.value, threshold.unit, lead.sentence), threshold,
         tuple(finding.sentence for finding in findings), cause, remedy,
     )  # fmt: skip
-
-
-def _find_cause(worst: _Finding, findings: Sequence[_Finding]) -> _Finding:
-    """Return the change of rate that makes an interval wide, or else the finding itself."""
-    changes = (
-        finding
-        for finding in findings
-        if finding.limit == _LEVEL and not finding.by_host and finding.nodes == worst.nodes
-    )
-    return next(changes, worst) if worst.limit in _WIDENED else worst
 
 
 def find_changing(subject: Subject) -> set[frozenset[str]]:
@@ -174,17 +171,20 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge columns of a row that contradict each other, and rows of one size that differ."""
     if few := tuple(_single(subject)):
         lines = tuple(line for _, line in few)
-        few_cause, remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
-        return Verdict(Outcome.WARN, lines[0], evidence=lines, cause=few_cause, remedy=remedy)
-    # A wrong clock changes all columns of a row alike.
-    contradicting = (
-        *_contradicting(subject), *_unlike_times(subject), *_without_pairs(subject),
-    )  # fmt: skip
+        cause_and_remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
+        return Verdict(Outcome.WARN, lines[0], None, None, lines, *cause_and_remedy)
+    without_pairs = (
+        f"{curve.source}:{curve.first_line} {curve.benchmark}: its heading has 0 pairs"
+        for curve in subject.curves
+        if curve.settings.get("pairs") == "0"
+    )
+    contradicting = (*_contradicting(subject), *_unlike_times(subject), *without_pairs)
     if columns := (*contradicting, *_beyond_extremes(subject)):
         messages = (message for curve in subject.curves for message in curve.evidence.messages)
+        # A wrong clock changes all columns of a row alike.
         is_clock = not contradicting and any(message.kind == "clock" for message in messages)
-        cause = _CLOCK if is_clock else _EDITED
-        return Verdict(Outcome.WARN, columns[0], evidence=columns, cause=cause[0], remedy=cause[1])
+        cause_and_remedy = _CLOCK if is_clock else _EDITED
+        return Verdict(Outcome.WARN, columns[0], None, None, columns, *cause_and_remedy)
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
         return Skipped("unknown: the logs have only means, which do not show how steady they were")
@@ -205,12 +205,6 @@ def _single(subject: Subject) -> Iterator[tuple[str, str]]:
             count = sentences.counted(max(samples), "iteration")
             name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
             yield curve.suite, f"{name}: each figure is of {count}"
-
-
-def _without_pairs(subject: Subject) -> Iterator[str]:
-    for curve in subject.curves:
-        if curve.settings.get("pairs") == "0":
-            yield f"{curve.source}:{curve.first_line} {curve.benchmark}: its heading has 0 pairs"
 
 
 def _contradicting(subject: Subject) -> Iterator[str]:
@@ -236,12 +230,11 @@ def _contradicting(subject: Subject) -> Iterator[str]:
                 continue
             if curve.suite == "perftest" and rate < _FEWEST_MESSAGES:
                 continue
-            rate_by_count = rate * size
-            if max(value / rate_by_count, rate_by_count / value) > 1.0 + _ROUNDED:
+            if _differ(value, rate * size):
                 yield (
                     f"{curve.source}:{point.line} {curve.benchmark}: {figures.rate(value)}"
                     f" {figures.at(size)}, but {rate:,.0f} messages/s of that size are"
-                    f" {figures.rate(rate_by_count)}"
+                    f" {figures.rate(rate * size)}"
                 )
 
 
@@ -280,10 +273,12 @@ def _unlike_times(subject: Subject) -> Iterator[str]:
                     f" size in {figures.duration(time_s)} is {figures.rate(size / time_s)}"
                 )
         stated = curve.settings.get("average bus bandwidth", "").partition(" ")[0]
-        rates = [point.estimate.value for point in curve.points]
-        if curve.quantity == "bus_bandwidth" and _NUMBER.fullmatch(stated) and len(rates) > 0:
-            mean = 1e9 * float(stated)
-            if mean > (1.0 + _ROUNDED) * max(_all_bus_rates(nccl, curve)):
+        if curve.quantity == "bus_bandwidth" and _NUMBER.fullmatch(stated) and curve.points:
+            mean, place = 1e9 * float(stated), (curve.quantity, curve.source)
+            # The mean is of both placements.
+            tables = (table for table in nccl if (table.quantity, table.source) == place)
+            all_rates = (point.estimate.value for table in tables for point in table.points)
+            if mean > (1.0 + _ROUNDED) * max(all_rates):
                 yield (
                     f"{name.format(curve.last_line)}: the mean bus bandwidth of"
                     f" {figures.rate(mean)} is above all rows"
@@ -293,13 +288,6 @@ def _unlike_times(subject: Subject) -> Iterator[str]:
 def _row(curve: SuiteCurve, point: SuitePoint) -> tuple[object, ...]:
     placement = curve.settings.get("placement", "")
     return (*_table(curve), placement, point.line, point.message_bytes)
-
-
-def _all_bus_rates(curves: Sequence[SuiteCurve], printed: SuiteCurve) -> Iterator[float]:
-    """Yield the bus bandwidths of both placements."""
-    for curve in curves:
-        if (curve.quantity, curve.source) == (printed.quantity, printed.source):
-            yield from (point.estimate.value for point in curve.points)
 
 
 def _differ(value: float, second: float) -> bool:
@@ -366,39 +354,37 @@ def _shared_levels(
     Each stream may have too few blocks on it. What reaches the line rate with 1 KiB counts too.
     """
     least_bytes = subject.limit("fraction.from")
-    by_kind = group_by(_stream_cases(subject, nodes), lambda kind_and_case: kind_and_case[0])
-    best = {
-        kind: max(max(_rates(case)) for _, case in kind_cases)
-        for kind, kind_cases in by_kind.items()
-    }
+    all_cases = list(_stream_cases(subject, nodes))
+    best: dict[tuple[str, int, str], float] = {}
+    for kind, case in all_cases:
+        best[kind] = max(*_rates(case), best.get(kind, 0.0))
     line_rate = max(best.values(), default=0.0)
     cases = [
         (kind, case)
-        for kind, case in _stream_cases(subject, nodes)
+        for kind, case in all_cases
         if case.message_bytes >= least_bytes or best[kind] >= LINE_RATE * line_rate
     ]
-    levels = find_shared_level(
-        # The first block of each case may still be slow: TCP starts anew after a pause.
-        [
-            RatedCase(kind, case.sample_payload_bytes, tuple(_rates(case)[1:]))
-            for kind, case in cases
-        ]
-    )
+    # The first block of each case may still be slow: TCP starts anew after a pause.
+    rated_cases = [
+        RatedCase(kind, case.sample_payload_bytes, tuple(_rates(case)[1:])) for kind, case in cases
+    ]
+    levels = find_shared_level(rated_cases)
     if levels is None or levels.low >= subject.limit(_LEVEL) * levels.high:
         return
     slow_s = [_slow_time_s(case, case.sample_payload_bytes / levels.middle) for _, case in cases]
     slow = [case for (_, case), time_s in zip(cases, slow_s, strict=True) if time_s > 0.0]
-    waited = float(np.median([max(waits([case]), default=0.0) for case in slow]))
-    stopped = max(float(np.median(throttles(slow, rank) or [0.0])) for rank in _ranks(slow))
+    waited = median_or_zero(max(waits([case]), default=0.0) for case in slow)
+    ranks = {rank for case in slow for rank in (case.origin, case.target)}
+    stopped = max(median_or_zero(throttles(slow, rank)) for rank in ranks)
     share = levels.low / levels.high
     # One rate in several patterns is as steady as a wire; of a host's signs only these make it.
+    traffic = foreign.foreign_in(subject, "bandwidth")
     by_host = (
         _waiting_explains(subject, waited, share, 1.0 - levels.low_share * (1.0 - share))
         or stopped >= subject.limit("host-limited.delay")
         or any(
-            traffic.share >= subject.limit("foreign-traffic.share")
-            for node, traffic in foreign.foreign_in(subject, "bandwidth").items()
-            if node in nodes
+            traffic[node].share >= subject.limit("foreign-traffic.share")
+            for node in nodes & traffic.keys()
         )
     )
     fails = _lasts(subject, slow_s) and not by_host
@@ -423,22 +409,12 @@ def _stream_cases(
     subject: Subject, nodes: frozenset[str]
 ) -> Iterator[tuple[tuple[str, int, str], Measurement]]:
     """Yield the streams between two nodes in time order, with pattern, size and origin."""
-    for launch in subject.launches:
-        for case in launch.completed:
-            origin, target = node_of(launch, case.origin), node_of(launch, case.target)
-            fills = case.pattern == "latency" and case.message_bytes >= FULL_BYTES
-            usable = (case.pattern in STREAMS or fills) and case.block_medians_s
-            if (
-                usable
-                and not case.variant
-                and launch.network == subject.name
-                and {origin, target} == nodes
-            ):
-                yield (case.pattern, case.message_bytes, origin), case
-
-
-def _ranks(cases: Sequence[Measurement]) -> set[int]:
-    return {rank for case in cases for rank in (case.origin, case.target)}
+    for launch, case in subject.cases(*STREAMS, "latency"):
+        origin, target = node_of(launch, case.origin), node_of(launch, case.target)
+        fills = case.pattern != "latency" or case.message_bytes >= FULL_BYTES
+        usable = fills and case.block_medians_s and not case.variant
+        if usable and launch.network == subject.name and {origin, target} == nodes:
+            yield (case.pattern, case.message_bytes, origin), case
 
 
 def _rates(case: Measurement) -> list[float]:
@@ -473,11 +449,9 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     fails = levels.low < subject.limit(_LEVEL) and _lasts(subject, slow)
     fails = fails and not by_host and not host_signs.unseen
     reached = stream.best.bandwidth.value
-    verb = (
-        f"changes {levels.changes} times between" if levels.toggles else "changes for good between"
-    )
+    times = f"{levels.changes} times" if levels.toggles else "for good"
     sentence = (
-        f"{series.name}, {patterns.sentence(series.pattern)}: the rate {verb}"
+        f"{series.name}, {patterns.sentence(series.pattern)}: the rate changes {times} between"
         f" {figures.rate(reached * levels.low)} and {figures.rate(reached * levels.high)}"
         f" ({figures.percent(levels.low_share)} of the blocks slow,"
         f" {figures.duration(sum(slow))})"
@@ -505,21 +479,14 @@ def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, f
     levels = find_levels(_shares(all_cases, joint_s))
     if levels is not None:
         slow = [
-            any(
-                joint_s[case.message_bytes] / block_s < levels.middle
-                for block_s in case.block_medians_s
-            )
+            case.message_bytes
             for case in all_cases
+            if joint_s[case.message_bytes] / max(case.block_medians_s) < levels.middle
         ]
         fast_sizes = {
             size for size in quickest_s if joint_s[size] / quickest_s[size] >= levels.middle
         }
-        changed = sum(
-            case.message_bytes in fast_sizes
-            for case, is_slow in zip(all_cases, slow, strict=True)
-            if is_slow
-        )
-        if 2 * changed >= sum(slow):
+        if 2 * sum(size in fast_sizes for size in slow) >= len(slow):
             return levels, all_cases, joint_s
     levels = find_levels(_shares(measured, quickest_s))
     return None if levels is None else (levels, measured, quickest_s)
@@ -560,27 +527,23 @@ def _lasts(subject: Subject, slow_s: Sequence[float]) -> bool:
 
 
 def _stalls(subject: Subject) -> Iterator[_Finding]:
-    count, longest_s, longest_series = 0, 0.0, ""
     stall_s = subject.limit("stability.stall")
     cases = [
-        (series, case)
+        (series, case, list(_stall_lengths(case, stall_s)))
         for series in subject.series
         for point in series.points
         for case in point.measurements
     ]
-    slow_s = [0.0] * len(cases)
-    for order, (series, case) in enumerate(cases):
-        for length_s, samples in _stall_lengths(case, stall_s):
-            slow_s[order] += length_s * samples
-            count += samples
-            if length_s > longest_s:
-                longest_s, longest_series = length_s, series.name
+    slow_s = [sum(length_s * samples for length_s, samples in stalls) for *_, stalls in cases]
+    count = sum(samples for *_, stalls in cases for _, samples in stalls)
     stalled_s = sum(slow_s)
-    share = stalled_s / max(sum(case.wall_s for _, case in cases), stalled_s, stall_s)
+    share = stalled_s / max(sum(case.wall_s for _, case, _ in cases), stalled_s, stall_s)
     if count < LEAST_STALLS or share <= subject.limit("stability.stalls"):
         return
-    waiting = waits(case for _, case in cases if any(_stall_lengths(case, stall_s)))
+    waiting = waits(case for _, case, stalls in cases if stalls)
     by_host = max(waiting, default=0.0) >= subject.limit("host-limited.delay")
+    lengths = ((length_s, series.name) for series, _, stalls in cases for length_s, _ in stalls)
+    longest_s, longest_series = max(lengths, key=itemgetter(0))
     fails = share > subject.limit("stability.stalls_fail") and _lasts(subject, slow_s)
     fails = fails and not by_host
     sentence = (
@@ -633,20 +596,20 @@ def find_consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str
     """
     causes = {}
     for subject in context.subjects:
-        of_network = [verdict for verdict in verdicts if verdict.network == subject.name]
+        unsteady = (verdict for verdict in verdicts if verdict.about == subject.about)
         changes = [
             verdict
-            for verdict in of_network
-            if verdict.rule == ID
-            and verdict.about == subject.about
-            and verdict.outcome is not Outcome.PASS
+            for verdict in unsteady
+            if verdict.rule == ID and verdict.outcome is not Outcome.PASS
         ]
         fails = any(verdict.outcome is Outcome.FAIL for verdict in changes)
         explained = (Outcome.INCONCLUSIVE, *((Outcome.WARN,) if fails else ()))
         undecided = [
             verdict
-            for verdict in of_network
-            if verdict.rule in (fraction.ID, asymmetry.ID) and verdict.outcome in explained
+            for verdict in verdicts
+            if verdict.network == subject.name
+            and verdict.rule in (fraction.ID, asymmetry.ID)
+            and verdict.outcome in explained
         ]
         changing = find_changing(subject) if changes and undecided else set()
         for verdict in undecided:
