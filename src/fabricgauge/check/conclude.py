@@ -7,8 +7,8 @@ import msgspec
 from fabricgauge.check.kept_screen import keep_screen
 from fabricgauge.judge.ceiling.technologies import ceilings
 from fabricgauge.judge.ceiling.together import add_ceilings
-from fabricgauge.judge.evidence.contradictions import void_contradictions
 from fabricgauge.judge.evidence import gather_evidence
+from fabricgauge.judge.evidence.contradictions import void_contradictions
 from fabricgauge.judge.evidence.ledger import compute_ledgers
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import RULES_VERSION, judgement
