@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from fabricgauge.judge.ceiling.technologies import FLOORS, Floor
+from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, Floor
 from fabricgauge.judge.ceiling.together import add_ceilings
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.stats.series import Point, Series, series_of
@@ -213,7 +213,8 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
     @property
     def medium(self) -> Floor | None:
         """Return the medium that a message has to cross in the network; None if unknown."""
-        return FLOORS.get(self.technology)
+        technology = TECHNOLOGIES.get(self.technology)
+        return technology and technology.floor
 
     def crossed_medium(self, foreign: SuiteCurve | None) -> Floor:
         """Return the medium that a message crossed; TCP only if TCP carried the payload.

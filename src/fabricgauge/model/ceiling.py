@@ -44,31 +44,26 @@ class Ceiling(msgspec.Struct, frozen=True, tag="ceiling"):
             f"{self.payload_bytes_per_s / 1e6:.2f} MB/s × {self.wire_bytes_per_packet} ÷"
             f" ({self.wire_bytes_per_packet} + {share:.2f} × {empty})"
         )
-        step = CeilingStep("with acknowledgements", expression, limit, "bytes/s per direction")
-        return msgspec.structs.replace(
-            self, payload_bytes_per_s=limit, steps=(*self.steps, step), by_mtu={}
-        )
+        return self._limited("with acknowledgements", expression, limit, {})
 
     def shared_by(self, streams: int) -> "Ceiling":
         """Return the limit for each of several streams that share the link in one direction."""
-        limit = self.payload_bytes_per_s / streams
-        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {streams} ranks on a node"
-        label = "for each of the concurrent pairs"
-        step = CeilingStep(label, expression, limit, "bytes/s per direction")
-        return msgspec.structs.replace(
-            self, payload_bytes_per_s=limit, steps=(*self.steps, step),
-            by_mtu={mtu: rate / streams for mtu, rate in self.by_mtu.items()},
-        )  # fmt: skip
+        return self._divide("for each of the concurrent pairs", streams, "ranks on a node")
 
     def divide_by_rails(self, rails: int) -> "Ceiling":
         """Return the limit of one of several links."""
-        limit = self.payload_bytes_per_s / rails
-        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {rails} rails"
-        step = CeilingStep("one rail", expression, limit, "bytes/s per direction")
-        return msgspec.structs.replace(
-            self, payload_bytes_per_s=limit, steps=(*self.steps, step),
-            by_mtu={mtu: rate / rails for mtu, rate in self.by_mtu.items()},
-        )  # fmt: skip
+        return self._divide("one rail", rails, "rails")
+
+    def _divide(self, label: str, parts: int, noun: str) -> "Ceiling":
+        expression = f"{self.payload_bytes_per_s / 1e6:.2f} MB/s ÷ {parts} {noun}"
+        by_mtu = {mtu: rate / parts for mtu, rate in self.by_mtu.items()}
+        return self._limited(label, expression, self.payload_bytes_per_s / parts, by_mtu)
+
+    def _limited(
+        self, label: str, expression: str, limit: float, by_mtu: dict[int, float]
+    ) -> "Ceiling":
+        steps = (*self.steps, CeilingStep(label, expression, limit, "bytes/s per direction"))
+        return msgspec.structs.replace(self, payload_bytes_per_s=limit, steps=steps, by_mtu=by_mtu)
 
     def transfer_floor_s(self, payload_bytes: float) -> float:
         """Return the least seconds that ``payload_bytes`` take in one direction."""

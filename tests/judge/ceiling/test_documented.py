@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.judge.ceiling import ethernet, infiniband, pcie, unframed
+from fabricgauge.judge.ceiling import capacity, ethernet, infiniband, unframed
 from fabricgauge.judge.ceiling import unframed as slingshots
-from fabricgauge.judge.ceiling.stated import known_names, stated_network
-from fabricgauge.judge.ceiling.technologies import CEILINGS, FLOORS, ceiling
-from fabricgauge.judge.ceiling.words import OPTIONS
+from fabricgauge.judge.ceiling.stated import OPTIONS, known_names, stated_network
+from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, ceiling
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.words.figures import with_unit
 
@@ -48,7 +47,7 @@ def test_an_example_of_the_table_is_worked_out(statement: str, rate: str, share:
 def test_every_technology_has_a_sum_on_the_page() -> None:
     nobody_states = {"simulated"}
     stated = {stated_network(statement).technology for statement in SUMS}
-    assert stated == set(CEILINGS) - nobody_states
+    assert stated == set(TECHNOLOGIES) - nobody_states
 
 
 @pytest.mark.parametrize(
@@ -56,7 +55,7 @@ def test_every_technology_has_a_sum_on_the_page() -> None:
     [
         *ethernet.RATES, *infiniband.SPEEDS, *infiniband.OMNI_PATHS, *slingshots.SLINGSHOTS,
         *unframed.EFA_CARDS, *unframed.NVLINKS,
-        *(f"PCIe {generation}" for generation in pcie.GENERATIONS),
+        *(f"PCIe {generation}" for generation in capacity.PCIE_GENERATIONS),
         *(f"CXL {generation}" for generation in unframed.CXLS),
     ],
 )  # fmt: skip
@@ -64,6 +63,8 @@ def test_every_generation_is_derived(name: str) -> None:
     assert name in DERIVED
 
 
-@pytest.mark.parametrize("name", [*(f"{option}=" for option in OPTIONS), *known_names(), *FLOORS])
+@pytest.mark.parametrize(
+    "name", [*(f"{option}=" for option in OPTIONS), *known_names(), *TECHNOLOGIES]
+)
 def test_every_name_and_option_is_on_the_users_page(name: str) -> None:
     assert f"`{name}`" in PAGE

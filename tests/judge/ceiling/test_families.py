@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge.ceiling.sums import of, worked_out
 
-from fabricgauge.judge.ceiling import ethernet, infiniband, pcie
-from fabricgauge.judge.ceiling.pcie import PcieCapacity
-from fabricgauge.judge.ceiling.pcie import pcie_link as link_named
+from fabricgauge.judge.ceiling import capacity, ethernet, infiniband
+from fabricgauge.judge.ceiling.capacity import PcieCapacity
+from fabricgauge.judge.ceiling.capacity import pcie_link as link_named
 from fabricgauge.judge.ceiling.stated import known_names, stated_network
-from fabricgauge.judge.ceiling.technologies import CEILINGS, ceiling
+from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, ceiling
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Member, Network
@@ -100,7 +100,7 @@ def test_mtu_of_members_is_the_interfaces_never_that_of_rdma(technology: str) ->
     assert isinstance(ceiling(small), Skipped)
 
 
-@pytest.mark.parametrize("technology", sorted(CEILINGS))
+@pytest.mark.parametrize("technology", sorted(TECHNOLOGIES))
 def test_ceiling_is_skipped_with_the_reason_when_something_is_unknown(technology: str) -> None:
     known = Network("net", "", technology, 100e9, "a switch", (), stated_mtu_bytes=4096)
     for lacking in (
@@ -141,9 +141,9 @@ def test_rails_add_up(name: str, rails: int) -> None:
 
 @given(
     name=st.sampled_from(("edr", "opa100", "100GbE roce", "100GbE iwarp", "100GbE", "xdr")),
-    generation=st.sampled_from(sorted(pcie.GENERATIONS)),
-    lanes=st.sampled_from(pcie.LANES),
-    payload=st.sampled_from(pcie.PAYLOADS),
+    generation=st.sampled_from(sorted(capacity.PCIE_GENERATIONS)),
+    lanes=st.sampled_from(capacity.PCIE_LANES),
+    payload=st.sampled_from(capacity.PCIE_PAYLOADS),
 )
 def test_host_link_never_raises_a_ceiling_and_the_smaller_one_is_it(
     name: str, generation: str, lanes: int, payload: int
@@ -161,8 +161,8 @@ _MTUS = {
     "opa100": infiniband.OMNI_PATH_MTUS,
     "100GbE roce": (352, 700, 1500, 2200, 9000),
     "100GbE roce-v1": (352, 700, 1500, 2200, 9000),
-    "pcie 4.0 x16": pcie.PAYLOADS,
-    "pcie 6.0 x16": pcie.PAYLOADS,
+    "pcie 4.0 x16": capacity.PCIE_PAYLOADS,
+    "pcie 6.0 x16": capacity.PCIE_PAYLOADS,
 }
 
 

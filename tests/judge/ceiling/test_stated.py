@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.judge.ceiling.stated import known_names, stated_network
+from fabricgauge.judge.ceiling.stated import OPTIONS, known_names, stated_network
 from fabricgauge.judge.ceiling.technologies import ceiling
-from fabricgauge.judge.ceiling.words import OPTIONS
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network

@@ -22,11 +22,11 @@ from functools import partial
 
 import msgspec
 
-from fabricgauge.judge.ceiling.binding import ceiling_of
-from fabricgauge.judge.ceiling.packet import (
+from fabricgauge.judge.ceiling.capacity import (
     SAME_RATE,
     Packet,
     Part,
+    ceiling_of,
     mtu_origin,
     mtu_step,
     named,
@@ -37,15 +37,6 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS, ROCE_HEADER_BYTES, roce_mtu
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
-
-HEADER_BYTES = 14
-FCS_BYTES = 4
-PREAMBLE_BYTES = 8
-GAP_BYTES = 12
-IPV4_BYTES = 20
-IPV6_BYTES = 40
-TCP_BYTES = 20
-TIMESTAMPS_BYTES = 12
 
 #: Rates in bit/s by name, as the MAC sees them: line coding and FEC come on top and cost
 #: no part of it. IEEE 802.3-2022 clauses 14, 24, 36, 126, 126, 49, 107, 82, 133, 82, 119, 119;
@@ -79,11 +70,8 @@ USUAL_MTU = 1500
 
 #: The bytes of every frame beyond its packet.
 FRAME: tuple[Part, ...] = (
-    ("header", HEADER_BYTES),
-    ("FCS", FCS_BYTES),
-    ("preamble, start delimiter", PREAMBLE_BYTES),
-    ("gap", GAP_BYTES),
-)
+    ("header", 14), ("FCS", 4), ("preamble, start delimiter", 8), ("gap", 12),
+)  # fmt: skip
 
 
 def ceiling(network: Network) -> Ceiling | Skipped:
@@ -101,20 +89,19 @@ def ceiling(network: Network) -> Ceiling | Skipped:
 
 def ip_part(network: Network) -> Part:
     """Return the IP header: IPv6 if the network's subnet is one."""
-    name, size = ("IPv6", IPV6_BYTES) if ":" in network.subnet else ("IPv4", IPV4_BYTES)
+    name, size = ("IPv6", 40) if ":" in network.subnet else ("IPv4", 20)
     return named(network, name, "ip"), size
 
 
 def tcp_payload_step(network: Network) -> CeilingStep:
     """Return the bytes of a TCP stream in one packet of the MTU in force."""
-    timestamps = TIMESTAMPS_BYTES if network.timestamps else 0
-    timestamps_label = named(network, "TCP timestamps", "timestamps")
-    parts = (ip_part(network), ("TCP", TCP_BYTES), (timestamps_label, timestamps))
-    return payload_step(network.mtu_bytes, parts)
+    timestamps = named(network, "TCP timestamps", "timestamps"), 12 if network.timestamps else 0
+    return payload_step(network.mtu_bytes, (ip_part(network), ("TCP", 20), timestamps))
 
 
-GRH_BYTES = 40
-UDP_BYTES = 8
+#: Parts of each packet of a reliable connection, also on InfiniBand and Omni-Path.
+BTH: Part = ("BTH", 12)
+ICRC: Part = ("ICRC", 4)
 
 #: The smallest MTU of an interface that RDMA fits in.
 LEAST_MTU = PATH_MTUS[0] + ROCE_HEADER_BYTES
@@ -122,12 +109,12 @@ LEAST_MTU = PATH_MTUS[0] + ROCE_HEADER_BYTES
 
 def roce_v1(network: Network) -> Ceiling | Skipped:
     """Return RoCE v1's ceiling: a global route header (GRH) in the Ethernet frame."""
-    return _roce(network, "Ethernet line rate (RoCE v1)", (("GRH", GRH_BYTES),))
+    return _roce(network, "Ethernet line rate (RoCE v1)", (("GRH", 40),))
 
 
 def roce_v2(network: Network, medium: str = "Ethernet line rate (RoCE v2)") -> Ceiling | Skipped:
     """Return RoCE v2's ceiling: IP and UDP in the Ethernet frame."""
-    return _roce(network, medium, (ip_part(network), ("UDP", UDP_BYTES)))
+    return _roce(network, medium, (ip_part(network), ("UDP", 8)))
 
 
 def rdma_mtu(network: Network) -> CeilingStep | Skipped:
@@ -148,25 +135,16 @@ def rdma_mtu(network: Network) -> CeilingStep | Skipped:
 
 
 def _roce(network: Network, medium: str, routing: tuple[Part, ...]) -> Ceiling | Skipped:
-    from fabricgauge.judge.ceiling.infiniband import BTH_BYTES, ICRC_BYTES
-
     mtu = rdma_mtu(network)
     if isinstance(mtu, Skipped):
         return mtu
-    inside = (*routing, ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES))
     payload = int(mtu.value)
-    wire = wire_step(payload, (*inside, *FRAME))
+    wire = wire_step(payload, (*routing, BTH, ICRC, *FRAME))
     return ceiling_of(network, medium, Packet(payload_step(payload, ()), wire, (mtu,)))
 
 
-MPA_LENGTH_BYTES = 2
-
 #: Control of DDP and of RDMAP a byte each, steering tag 4, offset 8.
-DDP_BYTES = 14
-CRC_BYTES = 4
-_PARTS: tuple[Part, ...] = (
-    ("MPA length", MPA_LENGTH_BYTES), ("DDP, RDMAP", DDP_BYTES), ("MPA CRC", CRC_BYTES),
-)  # fmt: skip
+_IWARP_PARTS: tuple[Part, ...] = (("MPA length", 2), ("DDP, RDMAP", 14), ("MPA CRC", 4))
 
 
 def iwarp(network: Network) -> Ceiling | Skipped:
@@ -177,7 +155,7 @@ def iwarp(network: Network) -> Ceiling | Skipped:
     segment = tcp_payload_step(network)
     size = int(segment.value)
     room = size - size % 4
-    payload = payload_step(room, _PARTS)
+    payload = payload_step(room, _IWARP_PARTS)
     if room != size:
         expression = f"{payload.expression}; {room} is the multiple of 4 within {size}"
         payload = msgspec.structs.replace(payload, expression=expression)

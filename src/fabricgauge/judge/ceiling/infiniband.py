@@ -1,4 +1,4 @@
-"""Ceilings of InfiniBand and Omni-Path per direction: lanes, coding, packet headers.
+"""Ceilings of InfiniBand, Omni-Path and IPoIB per direction: lanes, coding, packet headers.
 
 A packet is the MTU with the headers of the reliable connection's middle packets; only the
 first one of a message has an RDMA header as well.
@@ -18,31 +18,38 @@ Birrittella et al., "Intel Omni-Path Architecture: Enabling Scalable, High Perfo
 IEEE Hot Interconnects 2015 (flits, LTP); Linux include/rdma/opa_port_info.h (MTUs) and
 drivers/infiniband/hw/hfi1 (9B packets); Cornelis Networks, CN5000 documentation 2.4.1 (16 flits in
 an LTP) and 4.2.2 (400 Gb/s without link overhead, MTU 10240).
+
+IPoIB: TCP in IP packets on either link. In datagram mode an IP packet is one packet of the link, an
+unreliable datagram. In connected mode it is a message of a reliable connection, which the adapter
+cuts into packets of the path MTU. That MTU is unknown: the link's largest stands for it. A global
+route header does not count either, since only multicast and routed packets have one. If the mode is
+unknown, the sum is connected mode's, and if the link is unknown, Omni-Path's: they have the fewest
+bytes beyond payload, and a ceiling must not be too low. Sources: RFC 4391 section 6 (encapsulation
+header) and RFC 4755 sections 4 and 5 (the same in connected mode, larger MTUs); InfiniBand
+Architecture Specification Volume 1 Release 1.4, 9.2 (BTH, padding), 9.3.2 (DETH); Linux 6.12,
+Documentation/infiniband/ipoib.rst (modes, MTU 65520).
 """
 
+import math
 import re
 
 import msgspec
 
-from fabricgauge.judge.ceiling.binding import ceiling_of
-from fabricgauge.judge.ceiling.packet import (
+from fabricgauge.judge.ceiling.capacity import (
     Coding,
     CodingShare,
     Packet,
     Part,
+    ceiling_of,
     mtu_step,
     payload_step,
     wire_step,
 )
+from fabricgauge.judge.ceiling.ethernet import BTH, ICRC, tcp_payload_step
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import LANE_BIT_S, PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import Network
-
-LRH_BYTES = 8
-BTH_BYTES = 12
-ICRC_BYTES = 4
-VCRC_BYTES = 2
 
 MTUS = PATH_MTUS
 WIDTHS = (1, 2, 4, 8, 12)
@@ -67,9 +74,7 @@ SPEEDS: dict[str, Coding] = {
     for speed in speeds
 }
 
-PARTS: tuple[Part, ...] = (
-    ("LRH", LRH_BYTES), ("BTH", BTH_BYTES), ("ICRC", ICRC_BYTES), ("VCRC", VCRC_BYTES),
-)  # fmt: skip
+PARTS: tuple[Part, ...] = (("LRH", 8), BTH, ICRC, ("VCRC", 2))
 
 _LINK = re.compile(r"(\d+)x (\w+)", re.IGNORECASE)
 
@@ -144,3 +149,57 @@ def omni_path(network: Network) -> Ceiling | Skipped:
     wire = wire_step(mtu, (*OMNI_PATH_PARTS, padding))
     packet = Packet(payload_step(mtu, ()), wire, (mtu_step(network),))
     return ceiling_of(network, "Omni-Path data rate", packet, coding_steps(network))
+
+
+ENCAPSULATION_BYTES = 4
+
+#: The IP packet with its encapsulation header fills a link packet of 2048, Linux' usual one.
+IPOIB_MTU = 2048 - ENCAPSULATION_BYTES
+#: Omni-Path's usual one fills its largest packet.
+IPOIB_OMNI_PATH_MTU = OMNI_PATH_MTUS[-1] - ENCAPSULATION_BYTES
+
+
+class _Below(msgspec.Struct, frozen=True):
+    """The link below IP: its largest packet, the bytes beyond payload, and its padding."""
+
+    name: str
+    largest_bytes: int
+    parts: tuple[Part, ...]
+    granule: str
+    granule_bytes: int
+
+
+_INFINIBAND = _Below("InfiniBand", MTUS[-1], PARTS, "4 bytes", 4)
+#: Its headers are whole flits, so that padding the payload pads the packet.
+_OMNI_PATH = _Below("Omni-Path", OMNI_PATH_MTUS[-1], OMNI_PATH_PARTS, "flits", FLIT_BYTES)
+
+
+def ipoib(network: Network) -> Ceiling | Skipped:
+    """Return the most TCP payload per direction, at most at the link's data rate."""
+    link = ib_link(network.link)
+    below = _OMNI_PATH if isinstance(link, Skipped) else _INFINIBAND
+    network = at_data_rate(network)
+    wire, before = _on_the_wire(network, below)
+    packet = Packet(tcp_payload_step(network), wire, (mtu_step(network), *before))
+    medium = f"IPoIB over {below.name}, data rate"
+    return ceiling_of(network, medium, packet, coding_steps(network))
+
+
+def _on_the_wire(network: Network, below: _Below) -> tuple[CeilingStep, tuple[CeilingStep, ...]]:
+    """Return all that the link carries for one IP packet, and the step that cuts it."""
+    message = network.mtu_bytes + ENCAPSULATION_BYTES
+    is_datagram = network.mode == "datagram" and message <= below.largest_bytes
+    packets = math.ceil(message / below.largest_bytes)
+    times = "" if packets == 1 else f"{packets} × "
+    parts = (
+        ("IPoIB", ENCAPSULATION_BYTES),
+        *((f"{times}{name}", packets * size) for name, size in below.parts),
+        *((("DETH", 8),) if is_datagram else ()),
+        (f"padding to whole {below.granule}", -message % below.granule_bytes),
+    )
+    mode = "" if network.mode else "connected mode assumed: not known; "
+    link = "" if network.link else "Omni-Path assumed: not known; "
+    noun = "packet" if packets == 1 else "packets"
+    expression = f"{mode}{link}{below.name}'s largest; an IP packet goes in {packets} {noun}"
+    cut = CeilingStep("path MTU", expression, below.largest_bytes, "bytes")
+    return wire_step(network.mtu_bytes, parts), () if is_datagram else (cut,)

@@ -1,12 +1,12 @@
 """Compute the ceiling of each technology."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from fabricgauge.judge.ceiling.packet import unknown
+from fabricgauge.judge.ceiling.capacity import unknown
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling
@@ -14,41 +14,32 @@ from fabricgauge.model.fabric import OVER_TCP, Network
 from fabricgauge.model.measurement import UsedVerbs
 from fabricgauge.model.run import Launch
 
-#: By technology, the module of this folder and its function; it is loaded if a network has it.
-CEILINGS: dict[str, str] = {
-    "ethernet": "ethernet.ceiling",
-    "roce-v1": "ethernet.roce_v1",
-    "roce-v2": "ethernet.roce_v2",
-    "iwarp": "ethernet.iwarp",
-    "infiniband": "infiniband.ceiling",
-    "omni-path": "infiniband.omni_path",
-    "ipoib": "ipoib.ceiling",
-    "slingshot": "unframed.slingshot",
-    "efa": "unframed.efa",
-    "nvlink": "unframed.nvlink",
-    "pcie": "binding.pcie",
-    "cxl": "unframed.cxl",
-    "simulated": "unframed.simulated",
-}
-
 #: The path of a small message: the kernel's TCP, an adapter, or a path between memories.
 Floor = Literal["tcp", "rdma", "iwarp", "slingshot", "efa", "memory"]
 
-#: The floor of latency by technology. ``ipoib`` is TCP over InfiniBand or Omni-Path.
-FLOORS: dict[str, Floor] = {
-    "ethernet": "tcp",
-    "ipoib": "tcp",
-    "roce-v1": "rdma",
-    "roce-v2": "rdma",
-    "iwarp": "iwarp",
-    "infiniband": "rdma",
-    "omni-path": "rdma",
-    "slingshot": "slingshot",
-    "efa": "efa",
-    "nvlink": "memory",
-    "pcie": "memory",
-    "cxl": "memory",
-    "simulated": "rdma",
+
+class Technology(NamedTuple):
+    """The module of this folder with the ceiling's function, and the floor of latency."""
+
+    ceiling: str
+    floor: Floor
+
+
+#: A module is loaded if a network has the technology. ``ipoib`` is TCP over either link.
+TECHNOLOGIES: dict[str, Technology] = {
+    "ethernet": Technology("ethernet.ceiling", "tcp"),
+    "roce-v1": Technology("ethernet.roce_v1", "rdma"),
+    "roce-v2": Technology("ethernet.roce_v2", "rdma"),
+    "iwarp": Technology("ethernet.iwarp", "iwarp"),
+    "infiniband": Technology("infiniband.ceiling", "rdma"),
+    "omni-path": Technology("infiniband.omni_path", "rdma"),
+    "ipoib": Technology("infiniband.ipoib", "tcp"),
+    "slingshot": Technology("unframed.slingshot", "slingshot"),
+    "efa": Technology("unframed.efa", "efa"),
+    "nvlink": Technology("unframed.nvlink", "memory"),
+    "pcie": Technology("capacity.pcie", "memory"),
+    "cxl": Technology("unframed.cxl", "memory"),
+    "simulated": Technology("unframed.simulated", "rdma"),
 }
 
 #: The RDMA MTUs that may be in force if none is stated. An adapter on an interface with an
@@ -59,33 +50,40 @@ RDMA = ("roce-v1", "roce-v2", "infiniband")
 MTU_LABELS = ("MTU", "RDMA MTU")
 
 
-def _load(technology: str) -> Callable[[Network], Ceiling | Skipped]:
-    module, _, function = CEILINGS[technology].partition(".")
-    work_out: Callable[[Network], Ceiling | Skipped] = getattr(
-        import_module(f"fabricgauge.judge.ceiling.{module}"), function
-    )
-    return work_out
-
-
 def ceiling(network: Network) -> Ceiling | Skipped:
     """Return the ceiling of one network; Skipped with the reason if it cannot be worked out."""
-    if network.technology not in CEILINGS:
-        listed = ", ".join(sorted(CEILINGS))
+    if network.technology not in TECHNOLOGIES:
+        listed = ", ".join(sorted(TECHNOLOGIES))
         return Skipped(
             f"{network.name}: no ceiling is known for technology {network.technology!r}"
             f" (known: {listed})"
         )
-    work_out = _load(network.technology)
-    best = unknown(network) or work_out(network)
+    best = unknown(network) or _work_out(network)
     mtus = _shared_mtus(network)
     if not isinstance(best, Skipped) and len(mtus) > 1:
-        return _ceiling_of_members(network, mtus)
+        smaller = ", ".join(map(str, mtus[:-1]))
+        return _ceiling_of_largest(
+            network,
+            mtus,
+            f"the largest that two nodes share, which no sound figure is above; others: {smaller}",
+        )
     is_rdma = network.technology in RDMA or network.link == "Slingshot-10"
     if isinstance(best, Skipped) or "mtu" not in network.assumed or not is_rdma:
         return best
+    return msgspec.structs.replace(best, by_mtu=_limits(_work_out_each(network, LIKELY_MTUS)))
+
+
+def _work_out(network: Network) -> Ceiling | Skipped:
+    module, _, function = TECHNOLOGIES[network.technology].ceiling.partition(".")
+    work_out: Callable[[Network], Ceiling | Skipped] = getattr(
+        import_module(f"fabricgauge.judge.ceiling.{module}"), function
+    )
+    return work_out(network)
+
+
+def _work_out_each(network: Network, mtus: Iterable[int]) -> dict[int, Ceiling | Skipped]:
     replace = msgspec.structs.replace
-    by_mtu = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in LIKELY_MTUS}
-    return replace(best, by_mtu=_limits(by_mtu))
+    return {mtu: _work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in mtus}
 
 
 def _limits(ceiling_of_mtu: Mapping[int, Ceiling | Skipped]) -> dict[int, float]:
@@ -94,6 +92,26 @@ def _limits(ceiling_of_mtu: Mapping[int, Ceiling | Skipped]) -> dict[int, float]
         for mtu, limit in ceiling_of_mtu.items()
         if isinstance(limit, Ceiling)
     }
+
+
+def _ceiling_of_largest(
+    network: Network, mtus: Collection[int], expression: str, label: str = ""
+) -> Ceiling | Skipped:
+    """Return the ceiling of the largest of these MTUs; ``by_mtu`` has each of several.
+
+    ``expression`` and ``label`` are those of the MTU's step; an empty label stays as it is.
+    """
+    replace, by_mtu = msgspec.structs.replace, _work_out_each(network, mtus)
+    largest = by_mtu[max(mtus)]
+    if isinstance(largest, Skipped):
+        return largest
+    steps = tuple(
+        replace(step, label=label or step.label, expression=expression)
+        if step.label in MTU_LABELS
+        else step
+        for step in largest.steps
+    )
+    return replace(largest, steps=steps, by_mtu=_limits(by_mtu) if len(mtus) > 1 else {})
 
 
 def _shared_mtus(network: Network) -> tuple[int, ...]:
@@ -107,24 +125,6 @@ def _shared_mtus(network: Network) -> tuple[int, ...]:
     for member in network.members:
         nodes[member.node] = max(member.mtu_bytes, nodes.get(member.node, 0))
     return tuple(sorted(set(sorted(nodes.values())[:-1])))
-
-
-def _ceiling_of_members(network: Network, mtus: Sequence[int]) -> Ceiling | Skipped:
-    """Return the ceiling of the largest MTU of all pairs; ``by_mtu`` has each."""
-    replace, work_out = msgspec.structs.replace, _load(network.technology)
-    by_mtu = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in mtus}
-    largest = by_mtu[mtus[-1]]
-    if isinstance(largest, Skipped):
-        return largest
-    smaller = ", ".join(map(str, mtus[:-1]))
-    expression = (
-        f"the largest that two nodes share, which no sound figure is above; others: {smaller}"
-    )
-    steps = tuple(
-        replace(step, expression=expression) if step.label in MTU_LABELS else step
-        for step in largest.steps
-    )
-    return replace(largest, steps=steps, by_mtu=_limits(by_mtu))
 
 
 def ceilings(
@@ -142,19 +142,10 @@ def _ceiling_of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Cei
     of_network, used = ceiling(network), _path_mtus(network, launches)
     if isinstance(of_network, Skipped) or not used:
         return of_network
-    replace, work_out = msgspec.structs.replace, _load(network.technology)
-    by_mtu = {mtu: work_out(replace(network, stated_mtu_bytes=mtu)) for mtu in used}
-    largest = by_mtu[max(used)]
-    if isinstance(largest, Skipped):
-        return largest
     (mtu_step,) = (step for step in of_network.steps if step.label in MTU_LABELS)
     stated = f"the network's: {mtu_step.value:g}, {mtu_step.expression}"
     expression = f"{_describe_path_mtus(used)}; {stated}"
-    steps = tuple(
-        replace(step, label="path MTU", expression=expression) if step.label in MTU_LABELS else step
-        for step in largest.steps
-    )
-    return replace(largest, steps=steps, by_mtu=_limits(by_mtu) if len(used) > 1 else {})
+    return _ceiling_of_largest(network, used, expression, "path MTU")
 
 
 def _path_mtus(network: Network, launches: Sequence[Launch]) -> dict[int, list[int]]:

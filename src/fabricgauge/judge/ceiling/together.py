@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from fabricgauge.judge.ceiling.binding import PER_DIRECTION
+from fabricgauge.judge.ceiling.capacity import PER_DIRECTION
 from fabricgauge.judge.thresholds import MOVED_AT_ALL, Thresholds
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling, CeilingStep

@@ -35,8 +35,7 @@ import re
 import msgspec
 
 from fabricgauge.judge.ceiling import ethernet
-from fabricgauge.judge.ceiling.binding import ceiling_of
-from fabricgauge.judge.ceiling.packet import Coding, CodingShare, bare
+from fabricgauge.judge.ceiling.capacity import Coding, CodingShare, bare, ceiling_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Network
