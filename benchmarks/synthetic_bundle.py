@@ -7,7 +7,7 @@ adapter, an InfiniBand HDR adapter and a management port; names of interfaces di
 import random
 from pathlib import Path
 
-from fabricgauge.model.bundle import BundleIndex
+from fabricgauge.model.surveyed import BundleIndex
 from fabricgauge.store.bundle import BundleWriter
 
 #: What is odd, by the words that a report must have for it, and what is changed in an answer.

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from fabricgauge.check.plan.round_robin import pairs_of_round
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Fabric, Interface, Member, Network, Node
-from fabricgauge.model.measurement import FORMAT_VERSION, Header, Timer
+from fabricgauge.model.measurement import FORMAT_VERSION, Header, Round, Timer
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import Ended
-from fabricgauge.model.together import Round
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.store.run_files import About, LaunchLine, ResultLine
 

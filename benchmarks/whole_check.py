@@ -23,11 +23,10 @@ from fabricgauge.judge.localise.detect import localise
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
 from fabricgauge.model.fabric import Address, Fabric, Group, Member, Network, Node, Topology
-from fabricgauge.model.measurement import FORMAT_VERSION, Header, Timer
+from fabricgauge.model.measurement import FORMAT_VERSION, Header, Round, Timer
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Ended, Launch
-from fabricgauge.model.together import Round
 from fabricgauge.report.formats import report
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory

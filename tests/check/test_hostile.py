@@ -19,11 +19,11 @@ import pytest
 from fabricgauge.features.configure.journal import Planned
 from fabricgauge.features.configure.values import Configuration, Step
 from fabricgauge.model.batch import Batch, BatchJob, Request
-from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.fabric import Fabric, Topology
 from fabricgauge.model.finding import Command
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.model.surveyed import BundleIndex
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.store.run_files import VERSION, About, LaunchLine, ResultLine
 

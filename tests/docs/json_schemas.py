@@ -36,12 +36,10 @@ from fabricgauge.model.fabric import Network, Unreached
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.judged import Judged, TableVerdict
-from fabricgauge.model.likeness import LikeNodes
 from fabricgauge.model.reference import Reference
-from fabricgauge.model.run import Run
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import Run, StoredRun
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.surveyed import LikeNodes, Surveyed
 from fabricgauge.model.varied import Varied
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.report.content.cases import ConcurrentCase

@@ -8,9 +8,8 @@ from tests.judge import planted
 
 from fabricgauge.judge.localise.detect import localise
 from fabricgauge.model.fabric import Address, Fabric, Member, Network, Topology
-from fabricgauge.model.measurement import Measurement, Placement
+from fabricgauge.model.measurement import Measurement, Placement, Round
 from fabricgauge.model.run import Ended, Launch, Run
-from fabricgauge.model.together import Round
 from fabricgauge.model.verdict import Verdict
 
 MIB = 1 << 20

@@ -5,10 +5,9 @@ import pytest
 from tests.judge import planted
 from tests.judge import planted_fabric as many
 
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import ConcurrentResult, Measurement
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.model.verdict import Outcome, Verdict
 
 COUNT = 4

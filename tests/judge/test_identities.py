@@ -21,7 +21,7 @@ from fabricgauge.model.verdict import (
     identity,
     number_repeats,
 )
-from fabricgauge.model.words import subjects
+from fabricgauge.model.words import sentences
 from fabricgauge.report.content import at_fault
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.report.formats import report
@@ -123,7 +123,7 @@ def unworded(given: tuple[Verdict, ...]) -> list[tuple[str, str, Outcome, str]]:
 
 def test_other_words_for_a_subject_change_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     before = of_two(), of_two(0.0995), of_many()
-    monkeypatch.setattr(subjects, "subject", reworded)
+    monkeypatch.setattr(sentences, "name_subject", reworded)
     monkeypatch.setattr(interface, "_name_subject", interface._name_subject.__wrapped__)
     after = of_two(), of_two(0.0995), of_many()
     for one, other in zip(before, after, strict=True):
@@ -139,7 +139,7 @@ def suspected() -> Judged:
     found = next(one.findings[0] for one in made.fabric.analyses if one.findings)
     about = VerdictSubject(found.part, "net1", found.names)
     doubt = Verdict(
-        rule="outliers", outcome=Outcome.INCONCLUSIVE, subject=subjects.subject(about),
+        rule="outliers", outcome=Outcome.INCONCLUSIVE, subject=sentences.name_subject(about),
         summary="suspected", network="net1",
         about=about,
     )  # fmt: skip
@@ -160,5 +160,5 @@ def test_other_words_for_a_subject_change_no_grouping(monkeypatch: pytest.Monkey
     before = told()
     assert before[1] == ["SUSPECTED", *before[1][1:]]
     assert "FAULT" not in before[1]
-    monkeypatch.setattr(subjects, "subject", reworded)
+    monkeypatch.setattr(sentences, "name_subject", reworded)
     assert told() == before

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from tests.judge import planted
 
-from fabricgauge.model.measurement import Measurement
-from fabricgauge.model.memory import DIRECT, STAGED, CopyTimes, MemoryKind, RankMemory
+from fabricgauge.model.measurement import CopyTimes, Measurement, RankMemory
+from fabricgauge.model.memory import DIRECT, STAGED, MemoryKind
 from fabricgauge.model.run import CARRIED_BY, Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.model.hosts import same_host, unify_hosts
+from fabricgauge.model.host_access import same_host, unify_hosts
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 import pytest
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.memory import EndsMemory, RankMemory, describe_memory, parse_memory
+from fabricgauge.model.measurement import EndsMemory, RankMemory
+from fabricgauge.model.memory import describe_memory, parse_memory
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.model import passes
+from fabricgauge.model.measurement import Round
 from fabricgauge.model.passes import PassFolder, passes_of, without_pairs
 from fabricgauge.model.run import Ended, Launch
-from fabricgauge.model.together import Round
 
 ENDED = Ended("ok", 0, "", (), 1.0)
 

@@ -11,7 +11,7 @@ from tests.report import sample
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.fabric import Group
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.measurement import Measurement, Times
+from fabricgauge.model.measurement import ConcurrentResult, Measurement, Times
 from fabricgauge.model.pairs import (
     FabricResult,
     NodeRank,
@@ -25,7 +25,6 @@ from fabricgauge.model.pairs import (
 from fabricgauge.model.pattern import Load, Pattern
 from fabricgauge.model.plan import Case
 from fabricgauge.model.run import Launch
-from fabricgauge.model.together import ConcurrentResult
 
 TYPICAL: dict[Quantity, float] = {"latency": 1.23e-6, "bandwidth": 12.1e9}
 MESSAGE_BYTES: dict[Quantity, int] = {"latency": 8, "bandwidth": 1 << 20}

@@ -6,7 +6,7 @@ from tests.report import sample
 
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.memory import CopyTimes
+from fabricgauge.model.measurement import CopyTimes
 from fabricgauge.report.formats import report
 
 

@@ -17,7 +17,7 @@ from fabricgauge.judge.interface import Context
 from fabricgauge.judge.stats.curves import crowd_curves
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.judged import Judged
-from fabricgauge.model.together import ConcurrentResult
+from fabricgauge.model.measurement import ConcurrentResult
 from fabricgauge.report.content.cases import concurrent_cases
 from fabricgauge.report.content.curves import pictures
 from fabricgauge.report.formats import report

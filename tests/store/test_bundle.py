@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.surveyed import BundleIndex
 from fabricgauge.store.bundle import Bundle, BundleWriter, folder_name
 
 

@@ -17,11 +17,10 @@ from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.features import load_role
 from fabricgauge.model.host_access import LaunchCommand
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import Measurement, Round
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.run import INTERRUPTED, UNSTORED, Ended
-from fabricgauge.model.together import Round
 from fabricgauge.nodes.launch.launch import Running, case_lines, printed
 from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER

@@ -45,7 +45,7 @@ def discover(ctx: click.Context, /, **options: Any) -> None:
     interrupted, else 0.
     """
     from fabricgauge.doctor.survey import conclude_survey, read_bundle
-    from fabricgauge.model.subnet import Subnet
+    from fabricgauge.model.inventory import Subnet
 
     request, networks = cli_options.build_request(options), settings.load().networks
     bundle, output = options["bundle"], options["output"]
@@ -77,7 +77,7 @@ def _survey_nodes(
     from fabricgauge.check.target import reach_hosts
     from fabricgauge.cli.progress import AnswerCount
     from fabricgauge.doctor.survey import survey_nodes
-    from fabricgauge.model.bundle import BundleIndex
+    from fabricgauge.model.surveyed import BundleIndex
     from fabricgauge.store.bundle import BundleWriter
 
     with reach_hosts(keep_applicable(request)) as (access, known):

@@ -42,9 +42,9 @@ _CORE: dict[str, tuple[str, str]] = {
 # fmt: on
 
 _ALL = _CORE | {
-    verb: (f"features.{place}", text)
+    verb: (f"features.{feature.find_verb(verb)}", text)
     for feature in FEATURES
-    for verb, (place, text) in feature.verbs.items()
+    for verb, text in feature.verbs.items()
 }
 #: verb: (place of its command, its line of help). Verbs of features stand in their rows.
 VERBS = {verb: _ALL[verb] for verb in (*_ORDER, *_ALL)}

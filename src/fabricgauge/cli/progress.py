@@ -17,11 +17,10 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import Measurement, Round
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.progress import Progress as Watcher
-from fabricgauge.model.together import Round
 from fabricgauge.model.words.networks import named
 from fabricgauge.report.visible import visible
 

@@ -13,7 +13,7 @@ from fabricgauge.model.features import load_storing
 from fabricgauge.store import settings
 
 if TYPE_CHECKING:
-    from fabricgauge.model.stored import StoredRun
+    from fabricgauge.model.run import StoredRun
     from fabricgauge.store.run_directory import RunDirectory
 
 
@@ -30,7 +30,7 @@ def runs(last: int, output: Path | None, **options: Any) -> None:
 
     The verdict is that of the day of the measurement. `report RUN` judges a run again.
     """
-    from fabricgauge.model.stored import StoredRuns
+    from fabricgauge.model.run import StoredRuns
     from fabricgauge.store.listing import run_directories
 
     roots = (output,) if output else (settings.run_root(), settings.path_root())

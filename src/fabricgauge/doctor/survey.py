@@ -8,9 +8,8 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import DeclaredNetwork, Fabric
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.inventory import Inventory
+from fabricgauge.model.inventory import Inventory, Subnet
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.model.subnet import Subnet
 from fabricgauge.model.surveyed import BundleContent, Surveyed
 from fabricgauge.nodes.discover.interface import (
     SURVEY_TIMEOUT_S,

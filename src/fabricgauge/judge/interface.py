@@ -27,7 +27,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.run import CountersAround, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Threshold, Verdict, VerdictSubject, identity
-from fabricgauge.model.words import subjects as in_words
+from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback, loopback_of
 
 #: Name of the network of others' logs, if neither they nor the user name it.
@@ -458,7 +458,7 @@ def complete(rule: str, verdict: Verdict, default: VerdictSubject) -> Verdict:
 @lru_cache(maxsize=1024)
 def _name_subject(rule: str, about: VerdictSubject) -> tuple[str, str]:
     """Return the subject in words, and the verdict's id; each table of a log has the same ones."""
-    return in_words.subject(about), identity(rule, about.thing)
+    return sentences.name_subject(about), identity(rule, about.thing)
 
 
 def doubt_faults(subject: Subject, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:

@@ -12,7 +12,7 @@ from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict, identity
-from fabricgauge.model.words import subjects
+from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import named
 
 #: Streams in one direction: a table of such can pass or fail.
@@ -165,6 +165,6 @@ def _name_table(verdict: Verdict, table: TableVerdict) -> Verdict:
     return msgspec.structs.replace(
         verdict,
         about=about,
-        subject=subjects.subject(about),
+        subject=sentences.name_subject(about),
         id=identity(verdict.rule, about.thing),
     )

@@ -37,42 +37,38 @@ Role = Literal[
 class Feature(NamedTuple):
     """One row: ``verbs`` have a line of help; ``reports`` are kinds of report, each a ``KIND``.
 
-    A directory that the feature stored has one of ``files``.
+    Commands of verbs are in ``module``, in which {} stands for the verb. A directory that the
+    feature stored has one of ``files``.
     """
 
     name: str
-    verbs: Mapping[str, tuple[str, str]] = {}
+    verbs: Mapping[str, str] = {}
+    module: str = "verb"
     roles: Mapping[Role, str] = {}
     reports: Mapping[str, str] = {}
     files: tuple[str, ...] = ()
+
+    def find_verb(self, verb: str) -> str:
+        """Return the place of a verb's command, below ``fabricgauge.features``."""
+        return f"{self.name}.{self.module.format(verb)}:{verb}"
 
 
 FEATURES: tuple[Feature, ...] = (
     Feature(
         "jobs",
         verbs={
-            "submit": (
-                "jobs.submit_verb:submit",
-                "Run a check as a Slurm job: write, submit, wait, judge.",
-            ),
-            "collect": (
-                "jobs.submit_verb:collect",
-                "Judge the results of the jobs of an earlier submit.",
-            ),
+            "submit": "Run a check as a Slurm job: write, submit, wait, judge.",
+            "collect": "Judge the results of the jobs of an earlier submit.",
         },
+        module="submit_verb",
     ),
     Feature(
         "application",
         verbs={
-            "profile": (
-                "application.profile_verb:profile",
-                "Run an application and show its MPI messages.",
-            ),
-            "scale": (
-                "application.scale_verb:scale",
-                "Launch an application on 1, 2, 4, … nodes: speed-up, path proof.",
-            ),
+            "profile": "Run an application and show its MPI messages.",
+            "scale": "Launch an application on 1, 2, 4, … nodes: speed-up, path proof.",
         },
+        module="{}_verb",
         roles={
             "predict": "application.prediction_content:predict_times",
             "predicted": "application.prediction_content:predicted_blocks",
@@ -89,9 +85,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "path",
-        verbs={
-            "path": ("path.verb:path", "Count what one MPI call executes; compare two such counts.")
-        },
+        verbs={"path": "Count what one MPI call executes; compare two such counts."},
         roles={
             "stored": "path.stored:show_stored",
             "listed": "path.stored:list_stored",
@@ -103,40 +97,20 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "configure",
-        verbs={
-            "configure": (
-                "configure.verb:configure",
-                "Plan and set up the networks that a file describes.",
-            )
-        },
+        verbs={"configure": "Plan and set up the networks that a file describes."},
         reports={"plan": "configure.content"},
     ),
     Feature(
         "health",
-        verbs={
-            "health": (
-                "health.verb:health",
-                "Check one node for a scheduler or a monitor, in seconds.",
-            )
-        },
+        verbs={"health": "Check one node for a scheduler or a monitor, in seconds."},
     ),
     Feature(
         "demo",
-        verbs={
-            "demo": (
-                "demo.verb:demo",
-                "On a virtual network: a PASS, a fault, the FAIL that names it.",
-            )
-        },
+        verbs={"demo": "On a virtual network: a PASS, a fault, the FAIL that names it."},
     ),
     Feature(
         "explain",
-        verbs={
-            "explain": (
-                "explain.verb:explain",
-                "Explain a rule, a check, a threshold or a word of the reports.",
-            )
-        },
+        verbs={"explain": "Explain a rule, a check, a threshold or a word of the reports."},
         reports={"explanation": "explain.content"},
     ),
     Feature(
@@ -164,12 +138,7 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "references",
-        verbs={
-            "references": (
-                "references.verb:references",
-                "Show the published results that ship, tables too.",
-            )
-        },
+        verbs={"references": "Show the published results that ship, tables too."},
         reports={"references": "references.content"},
     ),
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
@@ -177,12 +146,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("slurm_lab", roles={"scheduler": "slurm_lab.cluster"}),
     Feature(
         "history",
-        verbs={
-            "history": (
-                "history.verb:history",
-                "Show runs over time: drift, changes, baselines, a site, a sweep.",
-            )
-        },
+        verbs={"history": "Show runs over time: drift, changes, baselines, a site, a sweep."},
         reports={
             "history_list": "history.list_content",
             "history_series": "history.series_content",

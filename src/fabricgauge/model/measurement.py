@@ -4,21 +4,59 @@ docs/development/engine-output.md describes the output format. These structs mir
 field, so that msgspec decodes and checks it in one pass.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
+from fabricgauge.model.memory import MemoryKind, describe_memory
 from fabricgauge.model.pattern import GET_PATTERNS, Buffers, Epoch, Load, Pattern, variant
-from fabricgauge.model.together import ConcurrentResult, Rank, Round
 
 FORMAT_VERSION = "2.10"
+
+#: A rank's number, or a number of ranks; it sets the size of tables. A record with a larger one is
+#: rejected as damaged. The largest machines have some 10 million cores.
+Rank = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 NO_SEGMENTS = Skipped("records before format 2.1 do not count segments")
 NO_DUPLICATES = Skipped("records before format 2.8 do not count duplicate segments")
 NO_QUOTA = Skipped("records before format 2.9 have no quota of processor time")
 NO_LINK = Skipped("loopback has no link, and records before format 2.2 have no links")
+
+
+class EndsMemory(msgspec.Struct, frozen=True):
+    """The kind of memory at each end of a launch."""
+
+    origin: MemoryKind
+    target: MemoryKind
+
+    def __str__(self) -> str:
+        return describe_memory(f"{self.origin},{self.target}")
+
+
+class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The memory of one rank's buffers in a case.
+
+    ``device`` is the driver's name of the GPU and ``number`` its number on that node; host memory
+    has neither.
+    """
+
+    rank: Rank
+    kind: MemoryKind
+    device: str = ""
+    number: int | None = None
+
+    def __str__(self) -> str:
+        device = f"{self.device} (device {self.number})" if self.device else "host memory"
+        return f"rank {self.rank}: {device}"
+
+
+class CopyTimes(msgspec.Struct, frozen=True):
+    """Median seconds of a copy of ``bytes`` between a rank's host and its GPU, by direction."""
+
+    bytes: int
+    to_device_s: float
+    to_host_s: float
 
 
 class Timer(msgspec.Struct, frozen=True):
@@ -312,6 +350,58 @@ class VerbsConnection(msgspec.Struct, frozen=True):
     registrations: int = 1
     register_bounds_s: tuple[float, ...] = ()
     release_bounds_s: tuple[float, ...] = ()
+
+
+class ConcurrentResult(msgspec.Struct, frozen=True):
+    """Additional values in the record of a case of many ranks.
+
+    ``clock`` is the source of an iteration's time: ``synchronised`` is the last exit minus the
+    first start on one clock that is right within ``clock_error_s``; ``barrier`` is the slowest
+    rank's time after a barrier, biased by the barrier's exit; ``origin`` is the clock of each
+    measuring rank. ``late_starts`` counts iterations that some rank began after the agreed moment;
+    the times exclude them. ``rank_medians_s`` are the medians of the measuring ranks, in rank
+    order. ``overlap`` is the share of a non-blocking operation's time that computation hid, 0 to 1,
+    None for other operations; ``compute_s`` is the time of that computation. ``messages_per_s`` is
+    the sum over pairs if messages are counted, ``load_bytes_per_s`` the sum of the rates that the
+    loading ranks sent; otherwise 0.
+    """
+
+    ranks: Rank
+    pairs: Rank
+    clock: Literal["synchronised", "barrier", "origin"]
+    clock_error_s: float
+    late_starts: int
+    rank_medians_s: tuple[float, ...]
+    overlap: float | None = None
+    compute_s: float = 0.0
+    messages_per_s: float = 0.0
+    load_bytes_per_s: float = 0.0
+
+
+class Round(msgspec.Struct, frozen=True, tag_field="record", tag="round"):
+    """One round of a round robin: disjoint pairs of ranks, by parallel arrays.
+
+    A time is a half round trip of ``all_pairs_latency`` (one entry for each pair, origin is
+    the lower rank), or one window of ``all_pairs_bandwidth`` from origin to target (an entry
+    for each direction). ``one_way_ps`` is, per latency entry, half the time from origin to target
+    minus the time back, right within ``clock_error_s``; empty without a synchronised clock. Times
+    are whole picoseconds; ``quartile_ps`` is the interquartile range of the samples.
+    """
+
+    case: str
+    round: int
+    rounds: int
+    message_bytes: int
+    window: int
+    origins: tuple[Rank, ...]
+    targets: tuple[Rank, ...]
+    samples: tuple[int, ...]
+    minimum_ps: tuple[int, ...]
+    median_ps: tuple[int, ...]
+    quartile_ps: tuple[int, ...]
+    wall_s: float
+    one_way_ps: tuple[int, ...] = ()
+    clock_error_s: float = 0.0
 
 
 class Measurement(msgspec.Struct, frozen=True, tag_field="record", tag="case"):

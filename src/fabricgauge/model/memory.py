@@ -5,7 +5,6 @@ from typing import Literal, get_args
 import msgspec
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.together import Rank
 
 MemoryKind = Literal["host", "cuda", "hip", "managed"]
 
@@ -36,41 +35,6 @@ def describe_memory(memory: str) -> str:
     if target in ("", origin):
         return f"buffers in {origin} memory at both ends"
     return f"buffers in {origin} memory at the origin, in {target} memory at the target"
-
-
-class EndsMemory(msgspec.Struct, frozen=True):
-    """The kind of memory at each end of a launch."""
-
-    origin: MemoryKind
-    target: MemoryKind
-
-    def __str__(self) -> str:
-        return describe_memory(f"{self.origin},{self.target}")
-
-
-class RankMemory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The memory of one rank's buffers in a case.
-
-    ``device`` is the driver's name of the GPU and ``number`` its number on that node; host memory
-    has neither.
-    """
-
-    rank: Rank
-    kind: MemoryKind
-    device: str = ""
-    number: int | None = None
-
-    def __str__(self) -> str:
-        device = f"{self.device} (device {self.number})" if self.device else "host memory"
-        return f"rank {self.rank}: {device}"
-
-
-class CopyTimes(msgspec.Struct, frozen=True):
-    """Median seconds of a copy of ``bytes`` between a rank's host and its GPU, by direction."""
-
-    bytes: int
-    to_device_s: float
-    to_host_s: float
 
 
 class CopyRates(msgspec.Struct, frozen=True):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fabricgauge.model.measurement import Round
 from fabricgauge.model.pairs import Quantity
-from fabricgauge.model.together import Round
 
 if TYPE_CHECKING:  # most readers of a run need no matrix
     import numpy as np

@@ -6,8 +6,7 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Node
-from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.subnet import Subnet
+from fabricgauge.model.inventory import Inventory, Subnet
 
 #: Trials of the nodes: a few small echoes or many, echoes that fill a packet and echoes of many
 #: packets; then name lookups, clocks, error counters, and connections.

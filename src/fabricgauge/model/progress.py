@@ -1,8 +1,7 @@
 """The steps that the work reports."""
 
-from fabricgauge.model.measurement import Measurement
+from fabricgauge.model.measurement import Measurement, Round
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.model.together import Round
 
 
 class Progress:

@@ -1,4 +1,4 @@
-"""A finished or broken-off run as input of the later stages."""
+"""A finished or broken-off run as input of the later stages, and as a list of runs shows it."""
 
 from typing import Literal
 
@@ -6,12 +6,18 @@ import msgspec
 
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
-from fabricgauge.model.hosts import unify_hosts
-from fabricgauge.model.measurement import Header, Measurement, NodeCounters, Placement, ProcessorUse
+from fabricgauge.model.host_access import unify_hosts
+from fabricgauge.model.measurement import (
+    Header,
+    Measurement,
+    NodeCounters,
+    Placement,
+    ProcessorUse,
+    Round,
+)
 from fabricgauge.model.passes import PairPass
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.model.together import Round
 
 #: The start of the line by which a rank of another suite's program reports its node.
 RANK_PREFIX = "fabricgauge-rank "
@@ -177,3 +183,27 @@ class Run(msgspec.Struct, frozen=True):
     def carried_by(self, network: str) -> str:
         """Return the transport that a network's launches reported; empty if unknown."""
         return self.environment.get(f"{CARRIED_BY}{network}", "")
+
+
+class StoredRun(msgspec.Struct, frozen=True):
+    """A run's kind (its verb), start, nodes and verdict; ``path`` is its directory.
+
+    ``verdict`` is that of the day of the measurement, empty for what is not judged. ``problem`` is
+    the reason why the run cannot be read, empty if it can.
+    """
+
+    path: str
+    kind: str
+    started_utc: str
+    nodes: tuple[str, ...]
+    verdict: str
+    complete: bool
+    problem: str = ""
+
+
+class StoredRuns(msgspec.Struct, frozen=True):
+    """The newest runs first; ``older`` counts the runs that are left out."""
+
+    roots: tuple[str, ...]
+    runs: tuple[StoredRun, ...]
+    older: int = 0

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.hosts import unify_hosts
+from fabricgauge.model.host_access import unify_hosts
 from fabricgauge.model.inventory import Gpu, GpuLink
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern

@@ -22,8 +22,8 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from fabricgauge.model.bundle import BundleIndex
 from fabricgauge.model.errors import StoreError
+from fabricgauge.model.surveyed import BundleIndex
 from fabricgauge.store.files.reading import opened, shown
 from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import read_json, write_json, write_whole

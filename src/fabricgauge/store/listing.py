@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.model.errors import StoreError
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.run_directory import RunDirectory, is_run
 

@@ -11,13 +11,12 @@ from fabricgauge.model.batch import Batch, BatchJob
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
-from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
+from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Round
 from fabricgauge.model.passes import PassFolder, without_pairs
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.model.together import Round
 from fabricgauge.model.words.figures import duration
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.store.run_directory import RunDirectory

@@ -18,9 +18,9 @@ from fabricgauge.check.plan.plan import plan
 from fabricgauge.check.plan.profiles import PROFILES
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.measurement import Round
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CROWD_PATTERNS, THREADED_PATTERNS
 from fabricgauge.model.plan import CLOSING, Plan, PlannedLaunch, Stopping, rounds
-from fabricgauge.model.together import Round
 from fabricgauge.store.run_files import launch_of
 
 profiles = st.sampled_from(sorted(PROFILES))

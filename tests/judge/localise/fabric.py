@@ -17,9 +17,9 @@ from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Group, Topology
+from fabricgauge.model.measurement import Round
 from fabricgauge.model.pairs import Meeting, PairAnalysis, PairMatrix, Quantity
 from fabricgauge.model.run import Ended, Launch
-from fabricgauge.model.together import Round
 
 NOWHERE = Topology()
 

@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from fabricgauge.judge.localise.matrices import matrices
-from fabricgauge.model.measurement import Placement
+from fabricgauge.model.measurement import Placement, Round
 from fabricgauge.model.run import Ended, Launch
-from fabricgauge.model.together import Round
 
 NODES = ("c1", "c2", "c3", "c4")
 ENDED = Ended("done", 0, "", (), 1.0)

@@ -15,9 +15,8 @@ from fabricgauge.features.simulate.engine import find_simgrid, simulated_engine
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import ToolMissing
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.measurement import Footer, Measurement, Record
+from fabricgauge.model.measurement import ConcurrentResult, Footer, Measurement, Record
 from fabricgauge.model.plan import Case, PlannedLaunch
-from fabricgauge.model.together import ConcurrentResult
 from fabricgauge.nodes import process
 from fabricgauge.nodes.engines.build import build
 from fabricgauge.nodes.engines.find import describe_mpi, embedded_mpi

@@ -7,9 +7,8 @@ from tests.nodes.engines import launched
 from tests.nodes.engines.launched import MANY, measurements, together
 
 from fabricgauge.model.engine import Engine
-from fabricgauge.model.measurement import Measurement, Record
+from fabricgauge.model.measurement import Measurement, Record, Round
 from fabricgauge.model.pattern import COLLECTIVE_PATTERNS, CollectivePattern
-from fabricgauge.model.together import Round
 
 pytestmark = pytest.mark.engine
 

@@ -11,8 +11,16 @@ from tests.nodes.engines.launched import YIELD, engine_for
 
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Record
-from fabricgauge.model.memory import CopyTimes, EndsMemory, RankMemory
+from fabricgauge.model.measurement import (
+    CopyTimes,
+    EndsMemory,
+    Footer,
+    Header,
+    Measurement,
+    Placement,
+    RankMemory,
+    Record,
+)
 from fabricgauge.model.pattern import CollectivePattern, Epoch, PairPattern, Pattern
 from fabricgauge.model.plan import Case, PlannedLaunch
 from fabricgauge.nodes import process

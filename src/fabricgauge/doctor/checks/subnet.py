@@ -14,7 +14,7 @@ from fabricgauge.doctor.checks.rates import CABLE, NEAR
 from fabricgauge.doctor.places import Cluster, find_majority
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.subnet import SubnetLink, SubnetPort
+from fabricgauge.model.inventory import SubnetLink, SubnetPort
 from fabricgauge.model.words.figures import link_rate
 from fabricgauge.model.words.port_counters import kind_of
 

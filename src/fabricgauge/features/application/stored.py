@@ -12,7 +12,7 @@ from fabricgauge.features.application.profile import (
     require_recorded,
 )
 from fabricgauge.features.application.scaling import SCALED
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings
 from fabricgauge.store.listing import describe

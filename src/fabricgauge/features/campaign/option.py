@@ -25,7 +25,7 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.features import load_role
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import StoredRun
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, exit_status

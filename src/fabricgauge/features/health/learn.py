@@ -14,7 +14,7 @@ from fabricgauge.features.health.expectations import (
     Values,
 )
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.likeness import LikeNodes
+from fabricgauge.model.surveyed import LikeNodes
 from fabricgauge.nodes.discover.likeness.classes import classify_traits
 from fabricgauge.nodes.discover.likeness.traits import Trait, Traits
 

@@ -14,7 +14,7 @@ from fabricgauge.features.path.published_paths import is_listing, reference_path
 from fabricgauge.features.path.recording import FILE, read_paths
 from fabricgauge.features.path.sde import sde_files, sde_paths
 from fabricgauge.logs.references.interface import reference
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.store import settings

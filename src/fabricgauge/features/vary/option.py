@@ -24,7 +24,7 @@ from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.model.stored import StoredRun
+from fabricgauge.model.run import StoredRun
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings

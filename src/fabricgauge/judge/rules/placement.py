@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fabricgauge.judge.interface import Subject, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
-from fabricgauge.model.hosts import unify_hosts
+from fabricgauge.model.host_access import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.suite import SuiteCurve

@@ -25,7 +25,7 @@ from fabricgauge.model.pattern import (
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import VerdictSubject
-from fabricgauge.model.words import subjects
+from fabricgauge.model.words import sentences
 
 #: Message size of a figure such as "12,171 MB/s" without a size: so long that size plays no part.
 PEAK_BYTES = 1 << 30
@@ -226,7 +226,7 @@ class Series(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        return subjects.stream(self.about)
+        return sentences.name_stream(self.about)
 
     @property
     def buffers(self) -> Buffers:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fabricgauge.logs.readers.lines import remembered
-from fabricgauge.model.hosts import same_host
+from fabricgauge.model.host_access import same_host
 
 #: Signs for which the shell's rules count, which take forty times as long as a split at blanks.
 _QUOTING = re.compile(r"[^!#-&(-\[\]-~ \t]")

@@ -10,10 +10,16 @@ from collections.abc import Iterable
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.measurement import FORMAT_VERSION, Footer, Header, Measurement, Placement
+from fabricgauge.model.measurement import (
+    FORMAT_VERSION,
+    Footer,
+    Header,
+    Measurement,
+    Placement,
+    Round,
+)
 from fabricgauge.model.measurement import Record as EngineRecord
 from fabricgauge.model.run import RANK_PREFIX
-from fabricgauge.model.together import Round
 
 _DECODER: msgspec.json.Decoder[EngineRecord] = msgspec.json.Decoder(
     Header | Placement | Round | Measurement | Footer

@@ -1,10 +1,15 @@
-"""Build parts of sentences: lists, counts, directions, commands."""
+"""Build parts of sentences: lists, counts, directions, subjects of verdicts, commands.
+
+No decision depends on the words of a subject.
+"""
 
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 
+from fabricgauge.model.pairs import name_part
 from fabricgauge.model.run import Run
+from fabricgauge.model.verdict import VerdictSubject
 
 #: With more nodes a sentence has the first two, the last, and their number.
 MOST_NODES = 8
@@ -38,6 +43,32 @@ def between(nodes: Sequence[str]) -> str:
 def direction(origin: str, target: str, bidirectional: bool = False) -> str:
     """Return ``c1 → c2``, or ``c1 ↔ c2`` if both send at once."""
     return f"{origin} {'↔' if bidirectional else '→'} {target}"
+
+
+def name_stream(about: VerdictSubject) -> str:
+    """Return a series' table, or else its direction."""
+    arrow = direction(about.names[0], about.names[1])
+    if about.pairs:
+        return f"{arrow} (median of {about.pairs:,} pairs)"
+    qualifier = about.program or about.variant
+    return about.source or f"{arrow}{f' ({qualifier})' if qualifier else ''}"
+
+
+def name_subject(about: VerdictSubject) -> str:
+    """Return a verdict's subject: ``run``, ``net1``, ``net1, c1 → c2``, ``net1, c2, sending``."""
+    if about.kind == "run":
+        return "run"
+    if about.kind == "network" or about.kind == "crossing":
+        return ", ".join(filter(None, (about.network, about.source)))
+    if about.kind == "stream":
+        part = name_stream(about)
+    elif about.kind == "directions":
+        part = direction(about.names[0], about.names[1], bidirectional=True)
+    elif about.kind == "place":
+        part = about.place
+    else:
+        part = name_part(about.kind, about.names)
+    return f"{about.network}, {part}" if about.network else part
 
 
 def command(argv: Iterable[str]) -> str:

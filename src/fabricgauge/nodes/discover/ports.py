@@ -27,7 +27,7 @@ from fabricgauge.nodes.discover.port_ends import (
 )
 
 if TYPE_CHECKING:
-    from fabricgauge.model.likeness import PortClass
+    from fabricgauge.model.surveyed import PortClass
 
 
 def join_port_networks(
@@ -192,7 +192,7 @@ def classify_ports(
 
 def _make_class(name: str, first: PortEndpoint, members: Sequence[Member]) -> "PortClass":
     """Return a class; an interface's MTU stays with the members: RDMA's is then smaller."""
-    from fabricgauge.model.likeness import PortClass
+    from fabricgauge.model.surveyed import PortClass
 
     origin = "the ports report it" if isinstance(first.rate_bit_s, float) else "not known"
     network_members = tuple(members) if first.mtu[1] else ()

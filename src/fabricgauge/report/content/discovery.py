@@ -8,8 +8,7 @@ from itertools import chain
 from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.finding import Severity
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import LikeNodes, Oddity
-from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.surveyed import LikeNodes, Oddity, Surveyed
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import inventory as words

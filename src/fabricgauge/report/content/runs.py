@@ -1,6 +1,6 @@
 """Show stored runs: kind, start, nodes, verdict, directory."""
 
-from fabricgauge.model.stored import StoredRun, StoredRuns
+from fabricgauge.model.run import StoredRun, StoredRuns
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc

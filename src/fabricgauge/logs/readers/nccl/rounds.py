@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from fabricgauge.model.measurement import Round
 from fabricgauge.model.suite import SuiteCurve
-from fabricgauge.model.together import Round
 
 #: Two sizes describe a pair: the largest, and the one that is so much smaller.
 SMALLER = 16

@@ -13,7 +13,7 @@ import msgspec
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.likeness import InterfaceNaming, LikeNodes, Oddity, Split
+from fabricgauge.model.surveyed import InterfaceNaming, LikeNodes, Oddity, Split
 from fabricgauge.nodes.discover.likeness.traits import (
     ADAPTER,
     Traits,

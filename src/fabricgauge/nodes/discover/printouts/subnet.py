@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fabricgauge.model.adapter import LANE_BIT_S
-from fabricgauge.model.subnet import PortErrors, Subnet, SubnetLink, SubnetPort
+from fabricgauge.model.inventory import PortErrors, Subnet, SubnetLink, SubnetPort
 from fabricgauge.nodes.discover.printouts.lines import split_lines
 
 _GUID = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
