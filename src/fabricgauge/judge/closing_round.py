@@ -14,8 +14,8 @@ from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
-from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, name_part
-from fabricgauge.model.passes import SampledRound, passes_of
+from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, SampledRound, name_part
+from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject

@@ -1,7 +1,7 @@
 """All pairs of a fabric: matrices of one quantity, and their analysis."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -11,6 +11,13 @@ from fabricgauge.model.fabric import Group
 if TYPE_CHECKING:  # commands that only name parts of a fabric do not need numpy
     import numpy as np
     from numpy.typing import NDArray
+
+    F32 = NDArray[np.float32]
+    I32 = NDArray[np.int32]
+    Values = NDArray[np.floating]
+    Flags = NDArray[np.bool_]
+else:  # readers of the fields' types, such as a schema, need no numpy
+    F32 = I32 = Values = Flags = Any
 
 Quantity = Literal["latency", "bandwidth"]
 
@@ -41,6 +48,67 @@ class PairMatrix(msgspec.Struct, frozen=True, eq=False):
         measured = sum(int(isfinite(row).sum()) for row in self.values)
         measured -= int(isfinite(self.values.diagonal()).sum())
         return measured / (count * (count - 1)) if count > 1 else 0.0
+
+
+class _OfArrays(msgspec.Struct, frozen=True, eq=False):
+    """A value of arrays: two are equal if all their numbers are, and what was not measured."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            _equal(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__
+        )
+
+    __hash__ = object.__hash__
+
+
+def _equal(left: object, right: object) -> bool:
+    import numpy as np
+
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.array_equal(left, right, equal_nan=left.dtype.kind == "f")
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(_equal, left, right))
+    return left == right
+
+
+class SampledRound(_OfArrays, frozen=True, eq=False):
+    """Figures of the pairs of one round: parallel arrays, as in ``PairPass``."""
+
+    number: int
+    origins: I32
+    targets: I32
+    values: Values
+
+
+class PairPass(_OfArrays, frozen=True, eq=False):
+    """One pass of a launch over pairs of ranks, for one case.
+
+    ``values`` are half round trips in seconds, or payload bytes/s; a latency stands in both
+    directions. ``spread`` is the interquartile range of a pair's samples over its median. Both are
+    (R, R) from rank to rank, NaN if not measured; or, of few pairs, parallel to ``cells``: origins
+    and targets. ``ranks`` (R,) are true for those that met another one. ``sampled`` are some
+    rounds, or all, with the first one.
+    """
+
+    case: str
+    quantity: Quantity
+    message_bytes: int
+    values: Values
+    spread: F32
+    cells: tuple[I32, I32] | None
+    ranks: Flags
+    sampled: tuple[SampledRound, ...]
+
+    def entries(self) -> "tuple[NDArray[np.integer], NDArray[np.integer], Values, F32]":
+        """Return origins, targets, values and spreads of the measured pairs."""
+        import numpy as np
+
+        if self.cells is not None:
+            return (*self.cells, self.values, self.spread)
+        origins, targets = np.nonzero(np.isfinite(self.values))
+        return origins, targets, self.values[origins, targets], self.spread[origins, targets]
 
 
 def matrix_keys(matrices: Sequence[PairMatrix]) -> tuple[str, ...]:

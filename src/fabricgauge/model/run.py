@@ -15,7 +15,7 @@ from fabricgauge.model.measurement import (
     ProcessorUse,
     Round,
 )
-from fabricgauge.model.passes import PairPass
+from fabricgauge.model.pairs import PairPass
 from fabricgauge.model.plan import Plan, Purpose
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 

@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -12,7 +12,6 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.measurement import Footer, Header, Measurement, Placement, Round
-from fabricgauge.model.passes import PassFolder, without_pairs
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
@@ -20,6 +19,9 @@ from fabricgauge.model.suite import SuiteCurve, UnparsedLine
 from fabricgauge.model.words.figures import duration
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.store.run_directory import RunDirectory
+
+if TYPE_CHECKING:
+    from fabricgauge.model.passes import PassFolder
 
 _T = TypeVar("_T")
 
@@ -290,6 +292,7 @@ class LaunchRecords:
         self.mixed: list[str] = []
         #: None until the header says how many ranks there are; 0 if nothing does.
         self._ranks: int | None = None
+        self._folds = False
         self._folder: PassFolder | None = None
 
     @property
@@ -312,8 +315,7 @@ class LaunchRecords:
         source = self._end or self._planned
         ranks = self._ranks = max(len(source.nodes) if source else 0, stated)
         measured_again = self._planned is not None and self._planned.purpose == "again"
-        if ranks and not measured_again:
-            self._folder = PassFolder(ranks)
+        self._folds = bool(ranks) and not measured_again
         records, self._records = self._records, []
         for record in records:
             self._check_and_add(record, ranks)
@@ -321,7 +323,10 @@ class LaunchRecords:
     def _check_and_add(self, record: Record, ranks: int) -> None:
         if reason := _damage(record, ranks):
             self._rejected.append(f"a record was left out: {reason}")
-        elif isinstance(record, Round) and self._folder is not None:
+        elif isinstance(record, Round) and self._folds:
+            from fabricgauge.model.passes import PassFolder, without_pairs  # they need numpy
+
+            self._folder = self._folder or PassFolder(ranks)
             self._folder.add(record)
             self._records.append(without_pairs(record))
         else:
