@@ -47,7 +47,7 @@ class TableVerdict(msgspec.Struct, frozen=True):
 
 
 class RunVerdicts(msgspec.Struct, frozen=True):
-    """The rules' verdicts on a run; ``tables`` are those on each imported table.
+    """The rules' verdicts on a run; ``tables`` are those on each imported table, as read.
 
     ``follows`` maps the id of each verdict that is a consequence to the id of its cause.
     """
@@ -58,23 +58,19 @@ class RunVerdicts(msgspec.Struct, frozen=True):
     follows: dict[str, str] = {}
 
 
-class Judged(msgspec.Struct, frozen=True):
+class Judged(RunVerdicts, frozen=True, kw_only=True):
     """One run, its ceilings by network name, its curves, and the verdicts.
 
     ``judged_utc`` is ISO 8601 with a trailing Z; ``rules_version`` names the set of rules, to
     distinguish later judgements of the same run. ``against`` are reference curves to show next to
     the run's curves. Messages of ``sustained_bytes`` and more show a stream's sustained rate; the
     rule `fraction` applies to these. ``evidence`` is the records' evidence, by the network that the
-    launches were pinned to; ``ledgers`` are the uses of its links' time. ``tables`` are verdicts on
-    imported tables, in the order of reading. ``follows`` maps the id of each verdict that is a
-    consequence to the id of its cause.
+    launches were pinned to; ``ledgers`` are the uses of its links' time.
     """
 
     run: Run
     ceilings: dict[str, Ceiling | Skipped]
     curves: tuple[Curve, ...]
-    verdicts: tuple[Verdict, ...]
-    overall: Outcome
     judged_utc: str
     rules_version: str
     against: tuple[SuiteCurve, ...] = ()
@@ -82,5 +78,3 @@ class Judged(msgspec.Struct, frozen=True):
     sustained_bytes: float = SUSTAINED_BYTES
     evidence: RunEvidence = RunEvidence()
     ledgers: tuple[WireLedger, ...] = ()
-    tables: tuple[TableVerdict, ...] = ()
-    follows: dict[str, str] = {}
