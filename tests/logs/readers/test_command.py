@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from fabricgauge.logs.readers.command import (
     LONGEST,
+    OSU_ITERATIONS,
+    OSU_LARGEST_BYTES,
     command_in,
-    iterations,
-    largest_bytes,
+    osu_number,
     rank_nodes,
     request_in,
 )
@@ -194,7 +195,7 @@ def test_a_job_that_leaves_its_ranks_nodes_open(text: str) -> None:
 def test_a_command_ends_where_its_shell_ends_it(text: str, program: str, count: int | None) -> None:
     command = command_in(text)
     assert command is not None
-    assert (command.program, iterations(command)) == (program, count)
+    assert (command.program, osu_number(command, OSU_ITERATIONS)) == (program, count)
 
 
 @given(st.text(st.sampled_from("ab -=/.,'\"\\\t<>#é"), max_size=30))
@@ -232,7 +233,7 @@ def test_other_lines_ask_for_nothing() -> None:
 def test_the_largest_message_that_a_command_asks_for(text: str, largest: int | None) -> None:
     command = command_in(text)
     assert command is not None
-    assert largest_bytes(command) == largest
+    assert osu_number(command, OSU_LARGEST_BYTES) == largest
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,11 @@ _WRAPPERS = re.compile(
     r"(?:.*/)?(?:numactl|taskset|singularity|apptainer|docker|podman|env|(?:ba)?sh|.*\.sh)"
 )
 #: Options whose value is read, in the spelling that is kept.
-_NAMES = {
+_OF_MPI = {
     "n": "ranks", "np": "ranks", "ntasks": "ranks", "c": "ranks",
     "H": "hosts", "host": "hosts", "hosts": "hosts",
-    "ppn": "per node", "perhost": "per node", "npernode": "per node", "grr": "per node",
+    "N": "per node", "npernode": "per node", "ppn": "per node", "perhost": "per node",
+    "grr": "per node",
     "map-by": "map", "rmaps_base_mapping_policy": "map",
     "rankfile": "order", "rf": "order", "rank-by": "order",
     "hostfile": "file", "machinefile": "file", "f": "file",
@@ -179,29 +180,19 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-_OSU_SIZES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<number>\d{1,18})?")
-_OSU_ITERATIONS = re.compile(r"(?:-i|--iterations)=?(?P<number>\d{1,18})?")
+#: Options of OSU's programs: the largest message, and the iterations of each figure.
+OSU_LARGEST_BYTES = re.compile(r"(?:-m|--message-size)=?(?:\d{1,18}:)?(?P<number>\d{1,18})?")
+OSU_ITERATIONS = re.compile(r"(?:-i|--iterations)=?(?P<number>\d{1,18})?")
 
 
-def largest_bytes(command: Command) -> int | None:
-    """Return the largest message that the options of an OSU program ask for; None if none does."""
-    return _osu_number(command, _OSU_SIZES)
-
-
-def iterations(command: Command) -> int | None:
-    """Return the iterations of each figure that an OSU program is told; None without the option."""
-    return _osu_number(command, _OSU_ITERATIONS)
-
-
-def _osu_number(command: Command, option: re.Pattern[str]) -> int | None:
+def osu_number(command: Command, option: re.Pattern[str]) -> int | None:
+    """Return the number that a command gives to an OSU program's option; None if it gives none."""
     place = next((at for at, word in enumerate(command.words) if _PROGRAM.fullmatch(word)), 0)
     options = command.words[place + 1 :] if command.program.startswith("osu_") else ()
     for word, value in zip(options, (*options[1:], ""), strict=False):
-        match = option.fullmatch(word)
-        if match is None:
-            continue
-        number = match["number"] or value.rpartition(":")[2]
-        return int(number) if number.isdecimal() and len(number) < 19 else None
+        if match := option.fullmatch(word):
+            number = match["number"] or value.rpartition(":")[2]
+            return int(number) if number.isdecimal() and len(number) < 19 else None
     return None
 
 
@@ -218,16 +209,11 @@ def rank_nodes(
         return ("one node",) * (ranks or 2) if ranks != 1 else ()
     if command is None:
         return ()
-    if ranks or _is_count_known(command):
+    options = _options_of_parts(command)
+    if ranks or (len(options) == 1 and options[0].get("ranks", "").isdecimal()):
         return _by_command(command, ranks, request)
     nodes = _by_command(command, MOST_RANKS, request)
     return nodes[:2] if len(set(nodes)) == 1 else ()
-
-
-def _is_count_known(command: Command) -> bool:
-    """Check whether the command has a number of ranks, for its only program."""
-    options = list(_options_of_parts(command))
-    return len(options) == 1 and options[0].get("ranks", "").isdecimal()
 
 
 def named_hosts(command: Command) -> tuple[str, ...]:
@@ -247,18 +233,24 @@ def _asks_several(command: Command) -> bool:
     )
 
 
-def _options_of_parts(command: Command) -> Iterator[dict[str, str]]:
-    """Yield the options of each program of the launch."""
-    for part in _parts(command.words):
-        words = part if part[:1] == [command.launcher] else ["", *part]
-        yield dict(_options(command, words))
+def _options_of_parts(command: Command) -> list[dict[str, str]]:
+    """Return the options that place the ranks of each program; a colon divides programs."""
+    parts: list[list[str]] = [[]]
+    for word in command.words:
+        if word == ":":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [dict(_options(command, part)) for part in parts]
 
 
 def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ...]:
-    parts = _parts(command.words)
-    if len(parts) > 1:
-        return _common_node(command, parts, ranks)
-    options = dict(_options(command, parts[0]))
+    options, *further = _options_of_parts(command)
+    if further:
+        # Several programs have one node if each names that host alone.
+        named = [_hosts(part.get("hosts", "")) for part in (options, *further)]
+        names = {host for hosts_of_part in named for host, _ in hosts_of_part}
+        return (*names,) * ranks if all(named) and len(names) == 1 else ()
     rank_count = options.get("ranks", "")
     started = max(ranks, int(rank_count[:7])) if rank_count.isdecimal() else ranks
     if not 1 < started <= MOST_RANKS:
@@ -266,7 +258,7 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
     if command.launcher in _SLURM:
         nodes = _by_slurm(options, started)
     elif command.launcher == "mpirun_rsh":
-        nodes = _listed(tuple(_positional(parts[0])), started)
+        nodes = _listed(tuple(_positional(command.words)), started)
     else:
         hosts = _hosts(options.get("hosts", "")) or _on_line(command.text)
         per_node = command.per_node or (0 if request.counted else request.per_node)
@@ -277,29 +269,10 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
     return nodes[: ranks or started]
 
 
-def _parts(words: Sequence[str]) -> list[list[str]]:
-    """Yield the words of each program of the launch; a colon divides programs."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word == ":":
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def _common_node(command: Command, parts: list[list[str]], ranks: int) -> tuple[str, ...]:
-    """Return one node for several programs, if each names that host alone."""
-    named = [_hosts(dict(_options(command, ["", *part])).get("hosts", "")) for part in parts]
-    hosts = {host for hosts_of_part in named for host, _ in hosts_of_part}
-    return (*hosts,) * ranks if all(named) and len(hosts) == 1 else ()
-
-
 def _options(command: Command, words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the options that place ranks, up to the program's name."""
-    names = _OF_SLURM if command.launcher in _SLURM else _NAMES
-    per_node = {"N": "per node"} if names is _NAMES else {}
-    remaining_words = iter(words[1:])
+    names = _OF_SLURM if command.launcher in _SLURM else _OF_MPI
+    remaining_words = iter(words)
     for word in remaining_words:
         if _PROGRAM.fullmatch(word) or _WRAPPERS.fullmatch(word):
             return
@@ -307,12 +280,11 @@ def _options(command: Command, words: Sequence[str]) -> Iterator[tuple[str, str]
         name, equal, value = word.lstrip("-").partition("=")
         if not word.startswith("-") and name != "rmaps_base_mapping_policy":
             continue
-        kind = {**names, **per_node}.get(name, "")
-        if kind:
+        if kind := names.get(name, ""):
             yield kind, value if equal else next(remaining_words, "")
-        elif attached and (kind := {**names, **per_node}.get(attached["name"], "")):
+        elif attached and (kind := names.get(attached["name"], "")):
             yield kind, attached["value"]
-        elif name in _FLAGS and names is _NAMES:
+        elif name in _FLAGS and names is _OF_MPI:
             yield "map", _FLAGS[name]
 
 

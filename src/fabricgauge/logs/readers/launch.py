@@ -12,11 +12,12 @@ from collections.abc import Mapping
 import msgspec
 
 from fabricgauge.logs.readers.command import (
+    OSU_ITERATIONS,
+    OSU_LARGEST_BYTES,
     Command,
     Request,
-    iterations,
-    largest_bytes,
     named_hosts,
+    osu_number,
     rank_nodes,
 )
 from fabricgauge.logs.readers.lines import command_line, remembered
@@ -187,10 +188,13 @@ class Launch:
         if command and (hosts_named := named_hosts(command)):
             evidence = msgspec.structs.replace(evidence, command_hosts=hosts_named)
         if command and curve.points and curve.cut_off.endswith(_SMALLER):
-            last, largest = curve.points[-1].message_bytes or 0, largest_bytes(command)
+            last, largest = (
+                curve.points[-1].message_bytes or 0,
+                osu_number(command, OSU_LARGEST_BYTES),
+            )
             if largest is not None and last <= largest < max(1, 2 * last):
                 msgspec.structs.force_setattr(curve, "cut_off", "")
-        if command and (samples := iterations(command)):
+        if command and (samples := osu_number(command, OSU_ITERATIONS)):
             points = tuple(_with_samples(point, samples) for point in curve.points)
             msgspec.structs.force_setattr(curve, "points", points)
         msgspec.structs.force_setattr(curve, "evidence", evidence)
