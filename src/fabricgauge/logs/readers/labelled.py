@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
-from fabricgauge.logs.readers.lines import number_of, split_csv
+from fabricgauge.logs.readers.lines import figure_of, split_csv
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import Besides, LogEvidence, Quantity, SuiteCurve
@@ -112,15 +112,15 @@ class Block:
         units = figure.units or {"": 1.0}
         return units.get(unit) if figure.key in self.values else None
 
-    def number(self, key: str) -> float | None:
-        return number_of(self.values.get(key, "").replace(",", ""))
+    def number(self, key: str) -> float:
+        return figure_of(self.values.get(key, "").replace(",", ""))
 
     def size(self, figure: NamedValue) -> int | None:
         """Return the message size in bytes; None where the log has none."""
         if not isinstance(figure.size, str):
             return figure.size
         size = self.number(figure.size)
-        if size is not None and 0 <= size < _MOST_BYTES:
+        if 0 <= size < _MOST_BYTES:
             return int(size)
         return figure.else_bytes if self._opened else None
 
@@ -178,13 +178,12 @@ class LabelledReader:
         heading = self._heading(block, test)
         cut_off = "" if any(key in block.values for key in suite.whole) else suite.sign
         figures = [figure for figure in suite.figures if re.fullmatch(figure.test, test)]
-        printed_figures = [
-            (figure, factor) for figure in figures if (factor := block.factor(figure)) is not None
-        ]
-        if figures and not printed_figures:
+        factors = [block.factor(figure) for figure in figures]
+        if figures and not any(factors):
             yield from SuiteTable(heading, (figures[0].column,)).curves(suite.sign)
-        for figure, factor in printed_figures:
-            yield from _curve(heading, block, figure, factor, cut_off)
+        for figure, factor in zip(figures, factors, strict=True):
+            if factor is not None:
+                yield from _curve(heading, block, figure, factor, cut_off)
 
     def _heading(self, block: Block, test: str) -> SuiteHeading:
         suite, values = self._suite, block.values
@@ -206,17 +205,13 @@ class LabelledReader:
 def _curve(
     heading: SuiteHeading, block: Block, figure: NamedValue, factor: float, cut_off: str
 ) -> Iterable[SuiteCurve]:
-    line, size, value = block.lines[figure.key], block.size(figure), block.number(figure.key)
-    table = SuiteTable(heading, (figure.column,))
-    if value is None:
-        table.failed(line, size, "not a number")
-        return table.curves(cut_off)
+    value, samples = block.number(figure.key), block.number(figure.samples)
     if figure.half_of_rate and value > 0:
         value = 0.5 / value
-    numbers = {key: block.number(name) for key, name in figure.besides.items()}
-    besides = {key: more * factor for key, more in numbers.items() if more is not None}
-    samples = block.number(figure.samples) or 0.0
+    besides = {key: block.number(name) * factor for key, name in figure.besides.items()}
     count = int(samples) if samples < _MOST_BYTES else 0
+    table = SuiteTable(heading, (figure.column,))
+    line, size = block.lines[figure.key], block.size(figure)
     table.row(line, size, (value * factor,), (besides,), count)
     return table.curves(cut_off)
 

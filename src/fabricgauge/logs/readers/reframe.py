@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
-from fabricgauge.logs.readers.lines import number_of, split_csv
+from fabricgauge.logs.readers.lines import figure_of, split_csv
 from fabricgauge.logs.readers.osu.titles import OsuBenchmark, benchmark_of
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
 from fabricgauge.model.suite import Quantity, SuiteCurve
@@ -40,15 +40,14 @@ class ReframeReader:
         self._names: Sequence[str] = ()
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
-        heading = re.match(_BEGIN, line.text)
-        if heading is not None:
+        if heading := re.match(_BEGIN, line.text):
             self._sign = heading[1]
+            self._names = split_csv(line.text, self._sign)[:_MOST_COLUMNS]
+            return ()
         cells = split_csv(line.text, self._sign)
-        if heading is not None:
-            self._names = cells[:_MOST_COLUMNS]
-        elif len(cells) == len(self._names):
+        if len(cells) == len(self._names):
             return self._row(line, dict(zip(self._names, cells, strict=True)))
-        elif line.text.strip():
+        if line.text.strip():
             self._report(line, "a row of ReFrame with as many columns as its heading")
         return ()
 
@@ -86,11 +85,7 @@ class ReframeReader:
             settings={name: row.get(name, "") for name in _FACTS} | {"variable": variable},
         )  # fmt: skip
         table = SuiteTable(heading, (column,))
-        value = number_of(row[f"{variable}_value"])
-        if value is None:
-            table.failed(line, None, "not a number")
-        else:
-            table.row(line, None, (value,))
+        table.row(line, None, (figure_of(row[f"{variable}_value"]),))
         return table.curves()
 
 
