@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from fabricgauge.logs.readers.interface import LogLine, Report
 from fabricgauge.logs.readers.lines import number_of
-from fabricgauge.logs.readers.perftest.heading import evidence_in, setting_name, setting_value
 from fabricgauge.logs.readers.perftest.programs import (
     GIGABITS,
     MEBIBYTES,
@@ -21,6 +20,7 @@ from fabricgauge.logs.readers.perftest.programs import (
     titled,
     with_settings,
 )
+from fabricgauge.logs.readers.perftest.text import evidence_in, setting_name, setting_value
 from fabricgauge.logs.readers.table import SuiteHeading, SuiteTable
 from fabricgauge.model.suite import SuiteCurve
 
