@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from fabricgauge.logs.readers.imb.heading import (
+from fabricgauge.logs.readers.imb.rows import layout_of
+from fabricgauge.logs.readers.imb.table import (
     MOST_LISTED,
     NO_BLOCK,
     ImbBlock,
     ImbOutput,
+    ImbTable,
     block_of,
     output_of,
     with_fact,
     with_listed,
 )
-from fabricgauge.logs.readers.imb.rows import layout_of
-from fabricgauge.logs.readers.imb.table import ImbTable
 from fabricgauge.logs.readers.interface import FOREIGN, LogLine, Report
 from fabricgauge.logs.readers.lines import remembered
 from fabricgauge.logs.readers.rows import Rows
