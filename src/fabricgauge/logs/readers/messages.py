@@ -228,21 +228,21 @@ class Messages:
         last = max(curve.last_line for curve in curves)
         self._add_behind(first)
         self._last = curves
-        taken = [
+        due = [
             message
             for message in self._waiting
             if over or message.kind == "broken" or message.line <= last
         ]
-        if not (taken or self._of_start):
+        if not (due or self._of_start):
             return
-        self._waiting = [message for message in self._waiting if message not in taken]
-        of_start = [message for message in taken if message.kind != "broken"]
+        self._waiting = [message for message in self._waiting if message not in due]
+        of_start = [message for message in due if message.kind != "broken"]
         if curves[0].suite in _MANY_TABLES:
             self._of_start += of_start
             of_start = self._of_start
         else:
             self._of_start = []
-        broken = [message for message in taken if message.kind == "broken"]
+        broken = [message for message in due if message.kind == "broken"]
         _add_messages(
             curves, (*of_start, *(message for message in broken if message.line >= first))
         )

@@ -147,7 +147,8 @@ class Streams:
     def __init__(self, main: "LogStream") -> None:
         self._main = main
         self._by_label: dict[str, LogStream] = {"": main}
-        self._numbers: LineNumbers | None = None
+        #: Numbers in front of lines: how far below the lines' own, and the sign behind them.
+        self._numbers: tuple[int, str] | None = None
         self._counts: dict[str, Count] = {}
 
     @property
@@ -174,12 +175,13 @@ class Streams:
         """Return the text behind a line's number; the line itself if it has none."""
         split = split_number(text)
         if self._numbers is not None:
-            if split is not None and self._numbers.fit(number, split):
+            shift, sign = self._numbers
+            if split is not None and number - split[0] == shift and split[1] in (sign, ""):
                 return split[2]
             if _begins(text):
                 self._numbers = None
         elif split is not None and _begins(split[2]) and not begins_at_start(text):
-            self._numbers = LineNumbers(number - split[0], split[1])
+            self._numbers = number - split[0], split[1]
             return split[2]
         return text
 
@@ -219,16 +221,6 @@ class Streams:
             return count.stream
         del self._counts[label.counted[0]]
         return None
-
-
-class LineNumbers(NamedTuple):
-    """Numbers in front of lines: ``shift`` below the lines' own, with ``sign`` behind them."""
-
-    shift: int
-    sign: str
-
-    def fit(self, number: int, split: tuple[int, str, str]) -> bool:
-        return number - split[0] == self.shift and split[1] in (self.sign, "")
 
 
 class Count(NamedTuple):
@@ -394,10 +386,9 @@ class UnparsedRun:
         self._last = line.number
         self.busy = True
 
-    @property
-    def last(self) -> int:
-        """Return the number of the last line of the open run; 0 if there is none."""
-        return self._last if self._first is not None else 0
+    def holds(self, line: LogLine) -> bool:
+        """Check whether a line is the last one of the open run."""
+        return self._first is not None and self._last == line.number
 
     def withdraw(self) -> None:
         """Remove the last line from the open run, because it could be read after all."""
@@ -406,7 +397,7 @@ class UnparsedRun:
 
     def understood(self, line: LogLine) -> None:
         """Close the open run if a reader took this line without reporting it."""
-        if self._first is not None and self._last != line.number and line.text.strip():
+        if not self.holds(line) and line.text.strip():
             self.close()
 
     def take_closed(self) -> Sequence[UnparsedLine]:
@@ -418,10 +409,10 @@ class UnparsedRun:
         return runs
 
     def close(self) -> None:
-        first, self._first = self._first, None
-        if first is not None:
+        if first := self._first:
             text = first.text.strip()[:SHOWN_CHARACTERS]
             self._closed_runs.append(UnparsedLine(first.number, text, self._reason, self._count))
+        self._first = None
 
 
 class LogStream:
@@ -560,10 +551,7 @@ class LogStream:
             self._rows_of_reader, self.begun = getattr(self._reader, "rows", None), True
             return (*closed, *self._items_of(self._reader.line(line), line))
         if self._reader is not None:
-            items = self._items_of(self._reader.line(line), line)
-            if self._units is not None:
-                self._units.take(line)
-            return items
+            return self._in_output(line, self._reader, numbers=False)
         if not is_decoration(line.text):
             self._unparsed.report(line, FOREIGN)
         return self._unparsed.take_closed()
@@ -598,8 +586,7 @@ class LogStream:
 
     def _items_of(self, found_curves: Iterable[SuiteCurve], line: LogLine) -> Sequence[Found]:
         curves = self._with_start(found_curves)
-        refused = tuple[UnparsedLine, ...]()
-        if self._reader is not None and self._unparsed.last == line.number:
+        if self._reader is not None and self._unparsed.holds(line):
             row = without_note(line.text)
             if row != line.text:
                 self._unparsed.withdraw()
@@ -608,7 +595,8 @@ class LogStream:
         self._unparsed.understood(line)
         if curves and self._units is not None:
             curves, refused = self._units.split(curves)
-        return (*self._unparsed.take_closed(), *refused, *curves)
+            return (*self._unparsed.take_closed(), *refused, *curves)
+        return (*self._unparsed.take_closed(), *curves)
 
     def _close(self, over: bool = False) -> Sequence[Found]:
         """Close the open reader; another suite's first line ends its output."""
@@ -632,19 +620,13 @@ class LogStream:
 
     def _read_object(self, collector: Collector) -> Iterator[Found]:
         self._object = None
-        text = collector.text
+        text, number, report = collector.text, collector.first.number, self._unparsed.report
         for dialect in JSON_DIALECTS:
             if dialect.recognised(text):
                 yield from self._close()
-                yield from self._with_start(
-                    dialect.read(text, collector.first.number, self._unparsed.report)
-                )
-                for log in (
-                    dialect.logs(text, collector.first.number, self._unparsed.report)
-                    if dialect.logs
-                    else ()
-                ):
-                    yield from _read_inside(log, collector.first.number)
+                yield from self._with_start(dialect.read(text, number, report))
+                for log in dialect.logs(text, number, report):
+                    yield from _read_inside(log, number)
                 yield from self._unparsed.take_closed()
                 return
         # Text that only looked like an object is read as single lines.
