@@ -52,11 +52,10 @@ def recognised(text: str) -> bool:
 def read(text: str, first_line: int, report: Report) -> Iterable[SuiteCurve]:
     """Yield the curves of each run in an object, or in an array of such objects."""
     starts = [match.start() for match in _INFO.finditer(text)]
-    ends = [*starts[1:], len(text)] if starts else []
     if not starts:
         report(LogLine(first_line, "test_info"), _EXPECTED)
     number, counted = first_line, 0
-    for start, end in zip(starts, ends, strict=True):
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=False):
         number += text.count("\n", counted, start)
         counted = start
         line = LogLine(number, "test_info")

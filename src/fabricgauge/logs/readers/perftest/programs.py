@@ -1,7 +1,7 @@
 """Know perftest's programs, by their titles or names, and the columns of their tables."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -53,19 +53,15 @@ class PerftestProgram(msgspec.Struct, frozen=True):
         return 2 if self.both and not self.half else 1
 
     @property
-    def from_server(self) -> bool:
-        """Check whether bytes leave the server: those of a read do, unless ``backward``."""
-        return (self.verb == "read") is not self.backward
-
-    @property
     def latency(self) -> str:
         """Return the meaning of a time (README of perftest, "Notes on Testing Methodology")."""
         if self.kind == "burst_lat":
             return "half the time from a burst's posting to its completion"
-        if self.verb in ("send", "write"):
-            how = {"send": "ping-pong", "write": "ping-pong of writes, polled in memory"}
-            return f"half round trip ({how[self.verb]})"
-        if self.verb in ("read", "atomic"):
+        if self.verb == "send":
+            return "half round trip (ping-pong)"
+        if self.verb == "write":
+            return "half round trip (ping-pong of writes, polled in memory)"
+        if self.verb:
             return f"whole round trip of one {self.verb}"
         return "half round trip (send, write) or whole one (read, atomic): the log names no test"
 
@@ -187,48 +183,43 @@ def _role(cell: "re.Match[str]") -> str:
 
 
 def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
-    of_latency = layout.kind == "lat"
-    columns = (
-        _latency_columns(layout.roles, program)
-        if of_latency
-        else _bandwidth_columns(layout, program)
-    )
+    """Return the columns that become curves, by role, in the direction of the program's bytes."""
+    columns: dict[str, SuiteColumn] = {}
+    if layout.kind == "bw":
+        rule, factor, directions = layout.unit_rule, layout.factor, program.directions
+        meaning, pattern = program.bandwidth, program.bandwidth_pattern
+        columns["average"] = SuiteColumn(
+            "bandwidth", meaning, "mean", rule, factor, pattern, directions
+        )
+        for role in layout.roles:
+            if role == "rate":
+                columns[role] = SuiteColumn(
+                    "message_rate", meaning, "mean", "Mpps = 10^6 messages/s", 1e6, None, directions
+                )
+            if role.startswith("Port"):
+                port = f"{meaning}, by port {role[-1]}"
+                columns[role] = SuiteColumn(
+                    "bandwidth", port, "mean", rule, factor, None, directions
+                )
+    else:
+        role, statistic = (
+            ("t_typical", "typical") if "t_typical" in layout.roles else ("t_avg", "mean")
+        )
+        columns[role] = SuiteColumn(
+            "time", program.latency, statistic, "µs", 1e-6, program.latency_pattern
+        )
+        if "tps" in layout.roles and role == "t_avg":
+            columns["tps"] = SuiteColumn("message_rate", "round trips", "mean", "per second", 1.0)
     return {role: towards(column, program) for role, column in columns.items()}
 
 
 def towards(column: SuiteColumn, program: PerftestProgram) -> SuiteColumn:
-    """Return the column with its ends in the direction of the program's bytes."""
-    origin = int(program.from_server)
+    """Return the column with its ends in the direction of the program's bytes.
+
+    Bytes leave the server if the program reads, unless they are the share ``backward``.
+    """
+    origin = int((program.verb == "read") is not program.backward)
     return msgspec.structs.replace(column, origin=origin, target=1 - origin)
-
-
-def _latency_columns(roles: Sequence[str], program: PerftestProgram) -> dict[str, SuiteColumn]:
-    pattern = program.latency_pattern
-    if "t_typical" in roles:
-        column = SuiteColumn("time", program.latency, "typical", "µs", 1e-6, pattern)
-        return {"t_typical": column}
-    columns = {"t_avg": SuiteColumn("time", program.latency, "mean", "µs", 1e-6, pattern)}
-    if "tps" in roles:
-        columns["tps"] = SuiteColumn("message_rate", "round trips", "mean", "per second", 1.0)
-    return columns
-
-
-def _bandwidth_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str, SuiteColumn]:
-    rule, factor, directions = layout.unit_rule, layout.factor, program.directions
-    meaning, pattern = program.bandwidth, program.bandwidth_pattern
-    columns = {
-        "average": SuiteColumn("bandwidth", meaning, "mean", rule, factor, pattern, directions)
-    }
-    for role in layout.roles:
-        if role == "rate":
-            mega = "Mpps = 10^6 messages/s"
-            columns[role] = SuiteColumn(
-                "message_rate", meaning, "mean", mega, 1e6, None, directions
-            )
-        if role.startswith("Port"):
-            port = f"{meaning}, by port {role[-1]}"
-            columns[role] = SuiteColumn("bandwidth", port, "mean", rule, factor, None, directions)
-    return columns
 
 
 @lru_cache(maxsize=64)

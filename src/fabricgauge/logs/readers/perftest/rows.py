@@ -66,7 +66,9 @@ class ResultRows:
         """Take a line if it is a row; a short row's figures cannot be assigned."""
         words = [word.rstrip(".") for word in line.text.split()]
         if len(words) < len(self.roles):
-            words = self._apart(line.text) or words
+            # Figures run into each other; their digits behind the point divide them in one way.
+            matches = [match for form in _glued(self.roles) if (match := form.fullmatch(line.text))]
+            words = list(matches[0].groups()) if len(matches) == 1 else words
         row = self._form.odd(LogLine(line.number, " ".join(words)))
         glued = _GLUED.fullmatch(line.text) if self.roles and row is None else None
         if glued:
@@ -88,14 +90,6 @@ class ResultRows:
             table.printed(cells, rows.number, rows.text, rows.columns)
         self._last_bytes = rows.columns[0][-1]
         self._sizes.update(rows.columns[0])
-
-    def _apart(self, text: str) -> list[str] | None:
-        """Split a row whose figures run into each other, by their digits behind the point.
-
-        None if there is no split, or more than one.
-        """
-        matches = [match for row in _glued(self.roles) if (match := row.fullmatch(text))]
-        return list(matches[0].groups()) if len(matches) == 1 else None
 
     def curves(self, proper_end: bool) -> Iterable[SuiteCurve]:
         sign = (
@@ -155,20 +149,16 @@ def programs_of(text: str) -> tuple[PerftestProgram, ...]:
 
 def summary(line: LogLine, programs: Sequence[PerftestProgram]) -> ResultRows:
     skipped, figure = ColumnUse("skipped"), ColumnUse("figure")
-    tables = [
-        (_table(line, program), [ColumnUse("size"), *[skipped] * place, figure])
-        for place, program in enumerate(programs)
-    ]
-    return ResultRows(RowForm([ColumnUse("size"), *[figure] * len(programs)]), tables)
-
-
-def _table(line: LogLine, program: PerftestProgram) -> SuiteTable:
     title = " ".join(line.text.split())
-    heading = SuiteHeading("perftest", "", program.name, title, line.number, transport="rdma")
-    rule, pattern = "µs (perftest's; the table names no unit)", program.latency_pattern
-    column = SuiteColumn("time", program.latency, "single", rule, 1e-6, pattern)
-    if program.kind == "bw":
-        rule = "MB = 2^20 bytes (perftest's default; the table names no unit)"
-        meaning, pattern = program.bandwidth, program.bandwidth_pattern
-        column = SuiteColumn("bandwidth", meaning, "single", rule, 2.0**20, pattern)
-    return SuiteTable(heading, (towards(column, program),))
+    tables: list[tuple[SuiteTable, Sequence[ColumnUse]]] = []
+    for place, program in enumerate(programs):
+        heading = SuiteHeading("perftest", "", program.name, title, line.number, transport="rdma")
+        rule, pattern = "µs (perftest's; the table names no unit)", program.latency_pattern
+        column = SuiteColumn("time", program.latency, "single", rule, 1e-6, pattern)
+        if program.kind == "bw":
+            rule = "MB = 2^20 bytes (perftest's default; the table names no unit)"
+            meaning, pattern = program.bandwidth, program.bandwidth_pattern
+            column = SuiteColumn("bandwidth", meaning, "single", rule, 2.0**20, pattern)
+        table = SuiteTable(heading, (towards(column, program),))
+        tables.append((table, [ColumnUse("size"), *[skipped] * place, figure]))
+    return ResultRows(RowForm([ColumnUse("size"), *[figure] * len(programs)]), tables)

@@ -114,11 +114,7 @@ class PerftestBlock(msgspec.Struct):
 
     def waiting(self, line: LogLine) -> "PerftestBlock":
         command = "" if self.title is not None or self.finished else self.command
-        return PerftestBlock(command=command, waits=line, cycles=_in_cycles(command))
-
-    def commanded(self, command: str) -> "PerftestBlock":
-        command = command_line(command)
-        return PerftestBlock(command=command, cycles=_in_cycles(command))
+        return msgspec.structs.replace(commanded(command), waits=line)
 
     def learn(self, text: str, settings: Mapping[str, str]) -> None:
         """Take the facts of a line; addresses are no settings."""
@@ -126,15 +122,6 @@ class PerftestBlock(msgspec.Struct):
             self.ends = with_end(self.ends, text.strip())
         elif len(self.settings) < _MOST_SETTINGS:
             self.settings.update(settings)
-
-    def for_table(self) -> "PerftestBlock":
-        """Return the block of a table's heading: one whose rows have not come yet.
-
-        Only the two shares of a two-way stream follow their sum under the same title.
-        """
-        block = PerftestBlock() if self.finished and not self.side else self
-        block.shown = True
-        return block
 
     def program(self, kind: str) -> PerftestProgram:
         """Return the program whose table has columns of a ``kind``, by title or else by command."""
@@ -160,8 +147,10 @@ class PerftestBlock(msgspec.Struct):
         )  # fmt: skip
 
 
-def _in_cycles(command: str) -> bool:
-    return _CYCLES.search(command) is not None
+def commanded(command: str) -> PerftestBlock:
+    """Return the block that a command begins."""
+    command = command_line(command)
+    return PerftestBlock(command=command, cycles=_CYCLES.search(command) is not None)
 
 
 #: A table's ruler has 87 dashes, with ``--report-per-port`` 163. Command lines count as well: they
@@ -269,7 +258,7 @@ class PerftestReader:
         elif form == "waiting":
             return self._begin(self._block.waiting(line))
         elif form == "command":
-            return self._begin(self._block.commanded(content))
+            return self._begin(commanded(content))
         elif form == "side":
             self._block.side = content
         return ()
@@ -311,7 +300,11 @@ class PerftestReader:
         layout, remainder = layout_and_rest
         if remainder:
             self._report(line, f"perftest's columns, not: {remainder[:80]}")
-        block = self._block = self._block.for_table()
+        if self._block.finished and not self._block.side:
+            # Only the two shares of a two-way stream follow their sum under the same title.
+            self._block = PerftestBlock()
+        block = self._block
+        block.shown = True
         program, cycles = block.program(layout.kind), block.cycles and layout.kind == "lat"
         if cycles:
             self._report(line, _IN_CYCLES)
