@@ -35,7 +35,7 @@ class MrateReader:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._title: SuiteHeading | None = None
-        self._columns: list[SuiteTable | tuple[int, int] | None] = []
+        self._columns: list[SuiteTable | tuple[int, ...] | None] = []
 
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         if match := _TITLE.match(line.text):
@@ -61,12 +61,26 @@ class MrateReader:
 
     def _open(self, line: LogLine, title: SuiteHeading) -> bool:
         """Check whether the line is a headline; its columns are in the order of the rows."""
-        cells = _cells(line.text)
+        # Cells end at tabs or wide gaps; where only single spaces are left, their form shows them.
+        cells = [cell for cell in re.split(r"\t+| {2,}", line.text.strip()) if cell]
+        if len(cells) == 1:
+            cells = [match[0] for match in _CELL.finditer(line.text)]
+        cells = cells[:_MOST_COLUMNS]
         matches = [_CELL.fullmatch(cell) for cell in cells]
         providers = [match["provider"] if match else None for match in matches]
         if not any(providers):
             return False
-        self._columns = [_column(title, match, providers) for match in matches]
+        for match in matches:
+            if match is None:
+                self._columns.append(None)
+            elif match["provider"]:
+                settings = {"provider": match["provider"], **title.settings}
+                heading = msgspec.structs.replace(title, settings=settings)
+                self._columns.append(SuiteTable(heading, (_rates(title.benchmark),)))
+            else:
+                ends = match["of"], match["to"]
+                known = set(ends) <= set(providers)
+                self._columns.append(tuple(map(providers.index, ends)) if known else None)
         unknown = [
             cell
             for cell, provider in zip(cells, providers, strict=True)
@@ -84,54 +98,34 @@ class MrateReader:
             if isinstance(column, SuiteTable):
                 column.row(line, int(words[0]), (value,))
             elif column:
-                self._check(line, word, values[column[0]], values[column[1]])
+                of, to = (values[place] for place in column)
+                digits = decimals(word.rstrip("%"))
+                follows = (of / to - 1) * 100 if to else float("inf")
+                # A hair more than half of the last digit: neither number is exact in binary.
+                if abs(value - follows) > 0.5 * 0.1**digits + 1e-9 * (1 + abs(follows)):
+                    expected = f"{follows:.{digits}f} %, which follows from its two rates"
+                    self._report(line, expected)
         return True
 
-    def _check(self, line: LogLine, printed: str, of: float, to: float) -> None:
-        digits = decimals(printed.rstrip("%"))
-        follows = (of / to - 1) * 100 if to else float("inf")
-        off = abs(float(printed.rstrip("%")) - follows)
-        # A hair more than half of the last digit: neither number is exact in binary.
-        if off > 0.5 * 0.1**digits + 1e-9 * (1 + abs(follows)):
-            self._report(line, f"{follows:.{digits}f} %, which follows from its two rates")
 
-
-def _column(
-    title: SuiteHeading, match: "re.Match[str] | None", providers: Sequence[str | None]
-) -> SuiteTable | tuple[int, int] | None:
-    if match is None:
-        return None
-    if not match["provider"]:
-        has_providers = match["of"] in providers and match["to"] in providers
-        return (
-            (providers.index(match["of"]), providers.index(match["to"])) if has_providers else None
-        )
-    of = meaning_of(title.benchmark, "MPI-1", "")
-    column = SuiteColumn(
+def _rates(benchmark: str) -> SuiteColumn:
+    of = meaning_of(benchmark, "MPI-1", "")
+    return SuiteColumn(
         "message_rate", of.bandwidth, "mean", "messages/s", 1.0, of.stream, of.directions
     )
-    settings = {"provider": match["provider"], **title.settings}
-    return SuiteTable(msgspec.structs.replace(title, settings=settings), (column,))
 
 
 def _heading(line: LogLine, match: "re.Match[str]") -> SuiteHeading:
     """Return the heading for a run of two nodes: each rank of one with one of the other."""
     ranks_per_node = int(match["ppn"])
-    settings = {"processes per node": str(ranks_per_node)}
-    if mpi := (match["mpi"] or "").strip():
-        settings["MPI"] = mpi
+    settings = {
+        "processes per node": str(ranks_per_node),
+        "MPI": (match["mpi"] or "").strip(),
+    }
     return SuiteHeading(
         "imb", "", match["name"], line.text.strip(), line.number,
         pairs=max(1, ranks_per_node), ranks=2 * ranks_per_node or None, settings=settings,
     )  # fmt: skip
-
-
-def _cells(text: str) -> list[str]:
-    """Split cells at tabs or wide gaps, or by their form where only single spaces are left."""
-    cells = [cell for cell in re.split(r"\t+| {2,}", text.strip()) if cell]
-    if len(cells) == 1:
-        cells = [match[0] for match in _CELL.finditer(text)]
-    return cells[:_MOST_COLUMNS]
 
 
 DIALECT = Dialect(suite="imb", begins=_BEGINS, reader=MrateReader)

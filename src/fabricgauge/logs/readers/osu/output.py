@@ -93,9 +93,6 @@ def operation_row(
     return table.curves()
 
 
-_IN_OUTPUT = "a line of the OSU suite"
-
-
 @remembered
 def _form_of(text: str) -> tuple[list[str], bool, dict[str, str], bool]:
     """Return the words of a line between rows, if it is a title, its facts, if it is prose."""
@@ -128,7 +125,7 @@ class OsuReader:
             if table.take(line):
                 return ()
             if table.begins_again(line):
-                curves = self._next_table(line)
+                curves = self._close_table(line)
                 self._table = table.anew(line)
                 self._table.take(line)
                 return curves
@@ -145,7 +142,7 @@ class OsuReader:
             return curves
         completed = self._below(self._title, line, words, facts) if self._title else None
         if completed is None and not is_prose:
-            self._report(line, _IN_OUTPUT if self._title else FOREIGN)
+            self._report(line, "a line of the OSU suite" if self._title else FOREIGN)
         return completed or ()
 
     def rows(self, number: int, text: str, place: int) -> int:
@@ -155,7 +152,7 @@ class OsuReader:
         """Return the last curves; a title that nothing follows gives an empty one."""
         title, self._title = self._title, None
         if title is None or self._has_result:
-            return self._close_table(ended=False)
+            return self._close_table()
         name = "Bandwidth" if "Bandwidth" in title.text else "Latency"
         column = column_of(name, title.benchmark, first=True)
         heading = self._heading(title, title.benchmark.name)
@@ -167,7 +164,7 @@ class OsuReader:
         """Return the curves that a line below the title completes; None for a foreign line."""
         if facts:
             # A fact after a table belongs to the next one, of another datatype.
-            ended = self._next_table(line)
+            ended = self._close_table(line)
             self._settings, self._rates = {**self._settings, **facts}, False
             return ended
         if words[0].startswith(("#", "Overall")):
@@ -189,12 +186,12 @@ class OsuReader:
     def _head(self, title: Title, line: LogLine) -> Iterable[SuiteCurve] | None:
         text, benchmark = line.text, title.benchmark
         layout = layout_of(text, benchmark) or windows_of(text, benchmark, self._rates)
+        if layout is None and not text.startswith("# Message Rate Profile"):
+            return None
+        curves = self._close_table(line)
         if layout is None:
-            if not text.startswith("# Message Rate Profile"):
-                return None
             self._rates = True
-            return self._next_table(line)
-        curves = self._next_table(line)
+            return curves
         self._has_result = True
         if layout.unknown:
             self._report(line, f"known columns of the OSU suite; left out: {layout.unknown}")
@@ -205,15 +202,14 @@ class OsuReader:
             self._table = OsuTable(heading, layout, self._until)
         return curves
 
-    def _next_table(self, line: LogLine) -> Iterable[SuiteCurve]:
-        """Close the open table: because the program goes on, the table is whole."""
-        if self._table is not None:
-            self._first_line, self._until = line.number, self._table.last_bytes
-        return self._close_table(ended=True)
-
-    def _close_table(self, ended: bool) -> Iterable[SuiteCurve]:
+    def _close_table(self, behind: LogLine | None = None) -> Iterable[SuiteCurve]:
+        """Close the open table; it is whole if the program goes on with the line behind it."""
         table, self._table = self._table, None
-        return tuple(table.close(ended)) if table is not None else ()
+        if table is None:
+            return ()
+        if behind is not None:
+            self._first_line, self._until = behind.number, table.last_bytes
+        return tuple(table.close(ended=behind is not None))
 
     def _heading(self, title: Title, benchmark: str, checked: bool = False) -> SuiteHeading:
         settings = dict(self._settings)

@@ -114,14 +114,13 @@ def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
     unknown: list[str] = []
     for text in names:
         name = text.partition("(")[0].rstrip()
-        latest = max(0, len(columns) - 1)
         tail = _TAIL.match(text)
         percentile = _PERCENTILES.get(tail["percent"]) if tail else None
         if percentile is not None:
             # The percentiles are those of the first figure (osu_iallreduce.c of 7.4: overall).
             cells.append(ColumnUse("besides", 0, percentile))
         elif name in _EXTREMES:
-            cells.append(ColumnUse("besides", latest, _EXTREMES[name]))
+            cells.append(ColumnUse("besides", max(0, len(columns) - 1), _EXTREMES[name]))
         elif name in _CURVES or name in _PARTS:
             cells.append(ColumnUse("figure" if name in _CURVES else "part", len(columns)))
             columns.append(column_of(name, benchmark, first=not columns))
