@@ -201,14 +201,15 @@ def curve_columns(layout: PerftestLayout, program: PerftestProgram) -> dict[str,
                 columns[role] = SuiteColumn(
                     "bandwidth", port, "mean", rule, factor, None, directions
                 )
+    elif "t_typical" in layout.roles:
+        columns["t_typical"] = SuiteColumn(
+            "time", program.latency, "typical", "µs", 1e-6, program.latency_pattern
+        )
     else:
-        role, statistic = (
-            ("t_typical", "typical") if "t_typical" in layout.roles else ("t_avg", "mean")
+        columns["t_avg"] = SuiteColumn(
+            "time", program.latency, "mean", "µs", 1e-6, program.latency_pattern
         )
-        columns[role] = SuiteColumn(
-            "time", program.latency, statistic, "µs", 1e-6, program.latency_pattern
-        )
-        if "tps" in layout.roles and role == "t_avg":
+        if "tps" in layout.roles:
             columns["tps"] = SuiteColumn("message_rate", "round trips", "mean", "per second", 1.0)
     return {role: towards(column, program) for role, column in columns.items()}
 
