@@ -6,11 +6,10 @@ import pytest
 
 from fabricgauge.compare.sides import find_side
 from fabricgauge.features.application import profile_content
-from fabricgauge.features.application.other_profilers import mpip_profile
+from fabricgauge.features.application.other_profilers import mpip_profile, reference_profile
 from fabricgauge.features.application.prediction import predict
 from fabricgauge.features.application.prediction_content import document, headline
 from fabricgauge.features.application.profile import find_profile, is_profile
-from fabricgauge.features.application.published_sites import reference_profile
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import UsageError
 from fabricgauge.report import document as doc

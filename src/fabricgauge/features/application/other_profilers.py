@@ -1,4 +1,6 @@
-"""Read reports of mpiP and IPM as profiles: totals per call, without the place of peers.
+"""Read reports of mpiP and IPM, and published tables of call sites, as profiles.
+
+They have totals per call, without the place of peers.
 
 Sources: mpiP 3.5 User Guide, "mpiP Output"; reports of mpiP 3.5.0 and IPM 2.0.6, recorded under
 Open MPI 4.1. Other lines are skipped.
@@ -18,7 +20,8 @@ from fabricgauge.features.application.profile_values import (
     CallSite,
     RankProfile,
 )
-from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.errors import CannotRun, UsageError
+from fabricgauge.model.reference import Reference
 
 MPIP, IPM = "@ mpiP", "<ipm_job_profile>"
 
@@ -160,6 +163,32 @@ def profile_of_sites(
     ]
     profile = _profile("mpiP", program, (), mix, notes)
     return replace(profile, sites=tuple(sites))
+
+
+#: Columns of a published table of call sites.
+COLUMNS = ("call", "site", "count", "total (bytes)", "average (bytes)", "sent (%)")
+
+
+def reference_profile(reference: Reference) -> ApplicationProfile:
+    """Return a published table of call sites as an application's profile.
+
+    Raises:
+        UsageError: the reference has another table, or none.
+    """
+    table = reference.table
+    if table is None or table.columns != COLUMNS:
+        raise UsageError(f"{reference.name} is no table of call sites of a program")
+    sites = tuple(
+        CallSite(str(call), str(site), int(count), float(moved), float(mean), float(share) / 100)
+        for call, site, count, moved, mean, share in table.rows
+    )
+    notes = (f"published in {reference.provenance}", reference.caveat)
+    profile = profile_of_sites(reference.name, sites, notes)
+    mix = tuple(  # the size is the printed average
+        replace(call, bytes=round(site.calls * site.mean_bytes))
+        for call, site in zip(profile.mix, sites, strict=True)
+    )
+    return replace(profile, library=reference.software, mix=mix)
 
 
 def _rank(rank: int, host: str = "", wall_s: float = 0.0, mpi_s: float = 0.0) -> RankProfile:

@@ -19,10 +19,10 @@ from fabricgauge.features.application.other_profilers import (
     SENT_SECTION,
     ipm_profile,
     mpip_profile,
+    reference_profile,
 )
 from fabricgauge.features.application.profile_reader import MAGIC, profiles_of
 from fabricgauge.features.application.profile_values import ApplicationProfile
-from fabricgauge.features.application.published_sites import reference_profile
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError

@@ -62,6 +62,11 @@ FACTOR_NAMES = ("bind", f"{ENVIRONMENT}NAME")
 #: A number with commas between thousands; any other comma may be a decimal one.
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]*)?\s*")
 
+_VIRTUAL = (
+    "measured in a lab: the nodes share this machine's processors, so more nodes do not add"
+    " processors; the figures describe this machine"
+)
+
 #: Start a program after its node has made the folder of records.
 _IN_FOLDER = 'umask 077; mkdir -p -- "$0"; exec "$@"'
 
@@ -150,11 +155,8 @@ def find_application(
     target.progress.stage(f"{argv[0]} under {mpi.kind} {mpi.version}")
     nodes, library = target.access.nodes, profile_library(mpi)
     ppn = target.request.ppn
-    if (
-        weak
-        and metric is None
-        and not any(name in word for word in argv for name in ("{nodes}", "{ranks}"))
-    ):
+    grows = any(name in word for word in argv for name in ("{nodes}", "{ranks}"))
+    if weak and metric is None and not grows:
         raise UsageError(
             "--weak: write {nodes} or {ranks} in an argument of the program, so that its problem"
             " grows with them, or read its own figure with --metric"
@@ -187,15 +189,8 @@ def make_scale_design(
             raise UsageError(
                 f"scale cannot vary {varied_factor.name}; available: {' and '.join(FACTOR_NAMES)}"
             )
-    ordered = sorted(
-        set(
-            counts
-            or (
-                [1 << step for step in range(available.bit_length()) if 1 << step < available]
-                + [available]
-            )
-        )
-    )
+    powers = [1 << step for step in range(available.bit_length()) if 1 << step < available]
+    ordered = sorted(set(counts or (*powers, available)))
     if ordered[-1] > available:
         raise UsageError(f"--at {ordered[-1]}: only {available} nodes are available")
     return make_design((*factors, Factor(NODES, tuple(map(str, ordered)))), blocks, seed)
@@ -215,10 +210,8 @@ def run_scaling(
         app = at_end.enter_context(_recorder_on_nodes(app, target, directory))
         for block, order in enumerate(scale_design.order):
             for arm in order:
-                target.progress.stage(
-                    f"block {block + 1} of {scale_design.blocks}:"
-                    f" {_describe_arm(scale_design, arm)}"
-                )
+                levels = ", ".join(map("=".join, _levels(scale_design, arm).items()))
+                target.progress.stage(f"block {block + 1} of {scale_design.blocks}: {levels}")
                 scale_launch = _make_launch(
                     scale_design, arm, block, target, directory, app, fabric, network
                 )
@@ -233,8 +226,8 @@ def run_scaling(
         network_name = network.network or "MPI's own choice"
         complete = len(launches) == sum(map(len, scale_design.order))
         run = ScaleRun(
-            app.argv, network_name, app.ppn, scale_design, tuple(launches), _notes(fabric),
-            complete, app.weak, app.metric,
+            app.argv, network_name, app.ppn, scale_design, tuple(launches),
+            (_VIRTUAL,) if fabric.virtual else (), complete, app.weak, app.metric,
         )  # fmt: skip
         directory.write(SCALED, run)
     return with_points(run), interrupted
@@ -281,30 +274,6 @@ def _fetch_profile(host: Host, folder: str, place: Path) -> None:
     with suppress(ValueError):
         if content := base64.b64decode(done.stdout):
             write_whole(place / f"{host.node}.profile", content)
-
-
-def read_scaling(directory: RunDirectory) -> Scaled:
-    """Read an earlier scaling from a run's directory.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
-    return with_points(directory.read(SCALED, ScaleRun))
-
-
-def _describe_arm(scale_design: Design, arm: int) -> str:
-    return ", ".join(
-        f"{varied_factor.name}={level}"
-        for varied_factor, level in zip(scale_design.factors, scale_design.arms[arm], strict=True)
-    )
-
-
-def _notes(fabric: Fabric) -> tuple[str, ...]:
-    virtual = (
-        "measured in a lab: the nodes share this machine's processors, so more nodes do not add"
-    )
-    virtual += " processors; the figures describe this machine"
-    return (virtual,) if fabric.virtual else ()
 
 
 def _network(target: Target, fabric: Fabric) -> PlannedLaunch:
@@ -383,13 +352,7 @@ def _command(
     scale_design: Design, arm: int, launch: PlannedLaunch, target: Target, app: Application,
     fabric: Fabric, records: str,
 ) -> SuiteLaunch:  # fmt: skip
-    levels = dict(
-        zip(
-            (varied_factor.name for varied_factor in scale_design.factors),
-            scale_design.arms[arm],
-            strict=True,
-        )
-    )
+    levels = _levels(scale_design, arm)
     variables = [
         f"{name.removeprefix(ENVIRONMENT)}={level}"
         for name, level in levels.items()
@@ -402,6 +365,12 @@ def _command(
     program = with_placement((*wrapper, "env", *record, *variables, *application), interfaces)
     access = msgspec.structs.replace(target.access, bind=levels.get("bind", ""))
     return SuiteLaunch(start_command(app.mpi, launch, access, program))
+
+
+def _levels(scale_design: Design, arm: int) -> dict[str, str]:
+    """Return the level of each factor by its name."""
+    names = (varied_factor.name for varied_factor in scale_design.factors)
+    return dict(zip(names, scale_design.arms[arm], strict=True))
 
 
 def _curve(app: Application, profile: ApplicationProfile | None) -> tuple[SuiteCurve, ...]:
@@ -418,12 +387,9 @@ def _curve(app: Application, profile: ApplicationProfile | None) -> tuple[SuiteC
 
 
 def _verdicts(
-    own_launch: Launch,
-    launch: PlannedLaunch,
-    target: Target,
-    fabric: Fabric,
+    own_launch: Launch, launch: PlannedLaunch, target: Target, fabric: Fabric,
     directory: RunDirectory,
-) -> tuple[Verdict, ...]:
+) -> tuple[Verdict, ...]:  # fmt: skip
     """Judge placement and path by the rules of any run."""
     plan = Plan("scale", Stopping(0.0, 0.0), False, (launch,), tool="application")
     run = Run(directory.identity, "", (), {}, fabric, plan, (own_launch,), complete=True)

@@ -9,6 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.store.run_directory import RunDirectory
 
 #: The file of a run directory with the result.
 SCALED = "scale.json"
@@ -112,20 +113,30 @@ def with_points(run: ScaleRun) -> Scaled:
     return Scaled(**msgspec.structs.asdict(run), points=tuple(points))
 
 
+def read_scaling(directory: RunDirectory) -> Scaled:
+    """Read an earlier scaling from a run's directory.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    return with_points(directory.read(SCALED, ScaleRun))
+
+
 def _scale_point(run: ScaleRun, arm: int) -> ScalePoint:
     design, launches = run.design, run.launches
     *levels, count = design.arms[arm]
     nodes, fewest = int(count), design.factors[-1].levels[0]
     base = design.arms.index((*levels, fewest))
     arm_launches = [launch for launch in launches if launch.arm == arm]
-    times = _times_by_block(launches, arm)
+    times = _by_block(launches, arm, "wall_s")
     share = nodes / int(fewest)
     if run.metric:
-        rates, base_rates = _metrics_by_block(launches, arm), _metrics_by_block(launches, base)
+        finished = [launch for launch in launches if launch.status == "ok"]
+        rates, base_rates = (_by_block(finished, which, "metric") for which in (arm, base))
     else:
         grown = share if run.weak else 1.0
         rates = {block: grown / time for block, time in times.items()}
-        base_times = _times_by_block(launches, base)
+        base_times = _by_block(launches, base, "wall_s")
         base_rates = {block: 1.0 / time for block, time in base_times.items()}
     common_blocks = sorted(rates.keys() & base_rates.keys())
     outcome, summary = _outcome(arm_launches, nodes)
@@ -152,21 +163,13 @@ def _scale_point(run: ScaleRun, arm: int) -> ScalePoint:
     )  # fmt: skip
 
 
-def _times_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
+def _by_block(launches: Sequence[ScaleLaunch], arm: int, name: str) -> dict[int, float]:
+    """Return the figure called ``name`` of an arm's valid launches by block."""
     return {
-        launch.block: launch.wall_s
+        launch.block: figure
         for launch in launches
-        if launch.arm == arm and isinstance(launch.wall_s, float) and not launch.invalid
-    }
-
-
-def _metrics_by_block(launches: Sequence[ScaleLaunch], arm: int) -> dict[int, float]:
-    """Return the application's own figures of valid, finished launches by block."""
-    return {
-        launch.block: launch.metric
-        for launch in launches
-        if launch.arm == arm and isinstance(launch.metric, float) and launch.status == "ok"
-        if not launch.invalid
+        if launch.arm == arm and not launch.invalid
+        if isinstance(figure := getattr(launch, name), float)
     }
 
 

@@ -11,7 +11,8 @@ from fabricgauge.features.application.profile import (
     profiles_at,
     require_recorded,
 )
-from fabricgauge.features.application.scaling import SCALED
+from fabricgauge.features.application.scale_content import overall
+from fabricgauge.features.application.scaling import SCALED, read_scaling
 from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings
@@ -26,9 +27,6 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
     """
     path = directory.path
     if (path / SCALED).exists():
-        from fabricgauge.features.application.scale import read_scaling
-        from fabricgauge.features.application.scale_content import overall
-
         scaled = read_scaling(directory)
         print_report("scale", scaled, format_name, to, run_directory=str(path))
         return overall(scaled)
@@ -43,9 +41,6 @@ def list_stored(directory: RunDirectory) -> StoredRun | None:
     """Return a profile or scaling as a list shows it; None for a directory of another kind."""
     path = directory.path
     if (path / SCALED).exists():
-        from fabricgauge.features.application.scale import read_scaling
-        from fabricgauge.features.application.scale_content import overall
-
         scaled = read_scaling(directory)
         return describe(directory, "scale", verdict=overall(scaled).value)
     return describe(directory, "profile") if is_profile(path) else None

@@ -1,6 +1,7 @@
 """Compare the paths of two stacks: libraries, functions, cache lines, locks."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -13,7 +14,6 @@ from fabricgauge.features.path.values import (
     PathChange,
     PathComparison,
     PathPart,
-    TracedCall,
 )
 
 #: A soname's version: two stacks' libmpi are one library, whatever their ABI is called.
@@ -53,44 +53,32 @@ def _call_key(path: CallPath) -> tuple[str, int, int, str]:
     return path.operation, path.message_bytes, path.ranks, path.way
 
 
-#: Instructions and cache lines, by library and function; the function of a whole library is empty.
-_Sums = dict[tuple[str, str], tuple[int, int]]
-
-
 def _compare_path(a: CallPath, b: CallPath) -> PathChange:
-    libraries = _pair_parts(_sum_by_library(a.call), _sum_by_library(b.call))
     return PathChange(
-        a, b, libraries, _pair_parts(_sum_by_function(a.call), _sum_by_function(b.call))
+        a,
+        b,
+        _pair_parts(a.call.objects, b.call.objects),
+        _pair_parts(a.call.functions, b.call.functions),
     )
 
 
-def _pair_parts(a: _Sums, b: _Sums) -> tuple[PathPart, ...]:
-    """Return the parts of both, the largest difference first."""
-    nothing = (0, 0)
-    parts = (
-        PathPart(*key, *a.get(key, nothing), *b.get(key, nothing))
-        for key in dict.fromkeys((*a, *b))
+def _pair_parts(
+    a: Iterable[ObjectSum | FunctionSum], b: Iterable[ObjectSum | FunctionSum]
+) -> tuple[PathPart, ...]:
+    """Return the libraries or functions of both, the largest difference first."""
+    sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 4)
+    for first, parts in ((0, a), (2, b)):
+        for part in parts:
+            function = part.function if isinstance(part, FunctionSum) else ""
+            counts = sums[library(part.object), function]
+            counts[first] += part.instructions
+            counts[first + 1] += part.lines
+    parts_of_both = (PathPart(*key, *counts) for key, counts in sums.items())
+    return tuple(
+        sorted(parts_of_both, key=lambda part: -abs(part.b_instructions - part.a_instructions))
     )
-    return tuple(sorted(parts, key=lambda part: -abs(part.b_instructions - part.a_instructions)))
 
 
 def library(object_: str) -> str:
     """Return ``libmpi`` for ``libmpi.so.40``."""
     return _VERSION.sub("", object_)
-
-
-def _sum_by_library(call: TracedCall) -> _Sums:
-    return _sum_parts(("", part) for part in call.objects)
-
-
-def _sum_by_function(call: TracedCall) -> _Sums:
-    return _sum_parts((part.function, part) for part in call.functions)
-
-
-def _sum_parts(parts: Iterable[tuple[str, ObjectSum | FunctionSum]]) -> _Sums:
-    sums: _Sums = {}
-    for function, part in parts:
-        key = (library(part.object), function)
-        instructions, lines = sums.get(key, (0, 0))
-        sums[key] = (instructions + part.instructions, lines + part.lines)
-    return sums
