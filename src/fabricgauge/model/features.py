@@ -37,20 +37,19 @@ Role = Literal[
 class Feature(NamedTuple):
     """One row: ``verbs`` have a line of help; ``reports`` are kinds of report, each a ``KIND``.
 
-    Commands of verbs are in ``module``, in which {} stands for the verb. A directory that the
-    feature stored has one of ``files``.
+    The commands of verbs are in the module ``verb``. A directory that the feature stored has one of
+    ``files``.
     """
 
     name: str
     verbs: Mapping[str, str] = {}
-    module: str = "verb"
     roles: Mapping[Role, str] = {}
     reports: Mapping[str, str] = {}
     files: tuple[str, ...] = ()
 
     def find_verb(self, verb: str) -> str:
         """Return the place of a verb's command, below ``fabricgauge.features``."""
-        return f"{self.name}.{self.module.format(verb)}:{verb}"
+        return f"{self.name}.verb:{verb}"
 
 
 FEATURES: tuple[Feature, ...] = (
@@ -60,7 +59,6 @@ FEATURES: tuple[Feature, ...] = (
             "submit": "Run a check as a Slurm job: write, submit, wait, judge.",
             "collect": "Judge the results of the jobs of an earlier submit.",
         },
-        module="submit_verb",
     ),
     Feature(
         "application",
@@ -68,7 +66,6 @@ FEATURES: tuple[Feature, ...] = (
             "profile": "Run an application and show its MPI messages.",
             "scale": "Launch an application on 1, 2, 4, … nodes: speed-up, path proof.",
         },
-        module="{}_verb",
         roles={
             "predict": "application.prediction_content:predict_times",
             "predicted": "application.prediction_content:predicted_blocks",

@@ -13,7 +13,6 @@ from fabricgauge.features.history.drift import (
     find_drift,
     watch_groups,
 )
-from fabricgauge.features.history.drift_content import decide
 from fabricgauge.features.history.values import Group, Part, RunRow, SeriesKey
 from fabricgauge.model.verdict import Outcome
 
@@ -60,8 +59,8 @@ def test_an_alarm_states_when_the_level_changed_not_when_its_window_begins() -> 
 def test_a_sound_network_raises_none() -> None:
     watched = drift_of(sound_runs(2, 60, 32))
     assert watched.alarms == ()
-    assert watched.series == 33  # 32 nodes and the level of all
-    assert watched.short == 0
+    assert watched.coverage.series == 33  # 32 nodes and the level of all
+    assert watched.coverage.short == 0
 
 
 def test_a_change_of_all_nodes_is_one_alarm() -> None:
@@ -91,7 +90,7 @@ def test_a_drift_below_the_least_of_interest_is_no_alarm() -> None:
 
 def test_few_runs_decide_nothing() -> None:
     watched = drift_of(sound_runs(6, 9, 4))
-    assert (watched.short, watched.alarms) == (watched.series, ())
+    assert (watched.coverage.short, watched.alarms) == (watched.coverage.series, ())
 
 
 def test_a_pinned_baseline_replaces_the_first_runs() -> None:
@@ -109,7 +108,7 @@ def test_runs_before_a_new_past_are_no_reference() -> None:
     watched = find_drift(
         [make_group(values)], Policy(), lambda _key, _place: Reference(from_run=20)
     )
-    assert (watched.alarms, watched.short) == ((), 0)
+    assert (watched.alarms, watched.coverage.short) == ((), 0)
 
 
 def test_ways_of_many_nodes_are_watched_by_their_nodes() -> None:
@@ -168,7 +167,7 @@ def test_a_loss_in_equal_or_rounded_figures_is_found(noise: float) -> None:
     figures = np.random.default_rng(15).normal(11.9, noise, (60, 1))
     figures[40:] *= 8.0 / 11.9
     watched = drift_of(np.round(figures, 2))
-    assert watched.short == 0
+    assert watched.coverage.short == 0
     (alarm,) = watched.alarms
     assert alarm.shift.share == pytest.approx(-0.33, abs=0.01)
 
@@ -187,7 +186,7 @@ def test_a_node_without_figures_in_its_latest_runs_is_silent() -> None:
     assert [place for _, place in watched.silent] == [("n2",)]
     assert watched.by_node["n2"].silent == 1
     assert not watched.by_node["n3"].silent
-    assert decide(0, watched.coverage) is Outcome.INCONCLUSIVE
+    assert watched.coverage.judge(0) is Outcome.INCONCLUSIVE
 
 
 def test_runs_of_another_mpi_or_without_the_node_silence_nothing() -> None:
@@ -204,5 +203,5 @@ def test_runs_of_another_mpi_or_without_the_node_silence_nothing() -> None:
      "INCONCLUSIVE"), (Coverage(10, 0, 1), "INCONCLUSIVE"), (Coverage(), "INCONCLUSIVE")],
 )  # fmt: skip
 def test_a_pass_needs_evidence(coverage: Coverage, outcome: str) -> None:
-    assert decide(0, coverage).value == outcome
-    assert decide(1, coverage) is Outcome.FAIL
+    assert coverage.judge(0).value == outcome
+    assert coverage.judge(1) is Outcome.FAIL

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tests.features.history.runs import copy_recorded, write_runs
 from tests.report.html.test_browser import CHROMIUM, opened
 
-from fabricgauge.features.history.drift import Policy, choose_first_runs
+from fabricgauge.features.history.drift import Policy, Reference
 from fabricgauge.features.history.index import open_index
 from fabricgauge.features.history.series import Selection, read_history
 from fabricgauge.features.history.site import bin_over_time, write_pages
@@ -23,7 +23,7 @@ from fabricgauge.store.run_directory import PARTIAL
 def write(root: Path, folder: Path) -> int:
     with open_index(root, root.parent / "index.sqlite") as connection:
         stored = read_history(connection, root, Selection())
-    return write_pages(stored, folder, Policy(), choose_first_runs)
+    return write_pages(stored, folder, Policy(), lambda _key, _place: Reference())
 
 
 def embedded(page: str) -> dict[str, object]:

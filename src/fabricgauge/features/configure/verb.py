@@ -1,27 +1,36 @@
 """``fabricgauge configure``: plan the networks that a user wants, and apply the plan."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
 
+from fabricgauge.check.target import reach_hosts
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver, print_report
+from fabricgauge.doctor.survey import read_bundle, survey_nodes
+from fabricgauge.features.configure import configuration_script
+from fabricgauge.features.configure.apply.hosts import PlanHosts
+from fabricgauge.features.configure.apply.making import apply_plan, undo_journal
+from fabricgauge.features.configure.apply.read_description import (
+    DescriptionFile,
+    description_of,
+    read_file,
+)
+from fabricgauge.features.configure.description import Description
+from fabricgauge.features.configure.interface import lab_description, make_plan, require_answers
+from fabricgauge.features.configure.values import Configuration
 from fabricgauge.lab.state import load_complete
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.model.words.sentences import folded
+from fabricgauge.nodes.launch.launchers.nodes import expand
 from fabricgauge.report.visible import visible
-
-if TYPE_CHECKING:
-    from fabricgauge.features.configure.apply.read_description import DescriptionFile
-    from fabricgauge.features.configure.description import Description
-    from fabricgauge.features.configure.values import Configuration
-    from fabricgauge.model.inventory import Inventory
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -64,11 +73,6 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 0 applied, or the plan was printed; 1 a step failed; 2 usage; 3 not applied, or
     only in part, because programs, answers or a consent are missing.
     """  # fmt: skip
-    from fabricgauge.check.target import reach_hosts
-    from fabricgauge.features.configure.apply.hosts import PlanHosts
-    from fabricgauge.features.configure.apply.making import apply_plan, undo_journal
-    from fabricgauge.features.configure.interface import make_plan, require_answers
-
     request = cli_options.build_request(options)
     file, bundle = options["file"], options["bundle"]
     apply = options["apply"]
@@ -93,12 +97,8 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
 
 def _gather_facts(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
-) -> "tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]":
+) -> tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]:
     """Return the wanted networks, the nodes' inventories, the access to the nodes, its request."""
-    from fabricgauge.check.target import reach_hosts
-    from fabricgauge.doctor.survey import read_bundle, survey_nodes
-    from fabricgauge.features.configure.apply.read_description import read_file
-
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = (str(path), read_file(path)) if path else None
@@ -115,19 +115,15 @@ def _gather_facts(
 
 def _describe_networks(
     request: MeasurementRequest,
-    file: "tuple[str, DescriptionFile] | None",
+    file: tuple[str, DescriptionFile] | None,
     backend: str,
     bundle_nodes: tuple[str, ...],
-) -> "Description":
+) -> Description:
     """Return the description in FILE, or else of the lab's own networks.
 
     Raises:
         UsageError: neither FILE nor a lab was named.
     """
-    from fabricgauge.features.configure.apply.read_description import description_of
-    from fabricgauge.features.configure.interface import lab_description
-    from fabricgauge.nodes.launch.launchers.nodes import expand
-
     listed = expand(request.nodelist) if request.nodelist else ()
     excluded = expand(request.exclude) if request.exclude else ()
     state = load_complete(request.lab) if request.lab else None
@@ -144,9 +140,7 @@ def _describe_networks(
     return lab_description(state, nodes, backend)
 
 
-def _print_plan(plan: "Configuration", format_: str, access: "HostAccess", to: Path | None) -> None:
-    from fabricgauge.features.configure import configuration_script
-
+def _print_plan(plan: Configuration, format_: str, access: "HostAccess", to: Path | None) -> None:
     if format_ != "script":
         print_report("plan", plan, format_, to)
         return

@@ -4,21 +4,29 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from fabricgauge.check.begin import open_run
+from fabricgauge.check.main_job import measure_and_judge
 from fabricgauge.cli import options as cli_options
+from fabricgauge.cli.lab_text import parse_fault
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import report_file
+from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import deliver, make_setting, width, write_report_file
+from fabricgauge.lab.faults import inject
+from fabricgauge.lab.spec import LabSpec, numbered_nodes
+from fabricgauge.lab.state import LabState
+from fabricgauge.lab.up import down, up
+from fabricgauge.model.judged import Judged
+from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report.content import run as content
+from fabricgauge.report.content.verdicts import to_do
+from fabricgauge.report.render import terminal
 from fabricgauge.store import settings
-
-if TYPE_CHECKING:
-    from fabricgauge.lab.state import LabState
-    from fabricgauge.model.judged import Judged
 
 #: Latency of small messages, and the link's rate.
 PATTERNS, SIZES = ("latency", "bandwidth"), (8, 64 << 10, 1 << 20)
@@ -44,9 +52,6 @@ def demo(ctx: click.Context, /, output: Path | None, quiet: bool) -> None:
         _narrate("Two virtual nodes, c1 and c2, are joined by net1 at 1 Gb/s. Kernel TCP, MPI and"
                  " the counters of the interfaces are real. Is the network sound?")  # fmt: skip
         _show(*_check(state.name, root, quiet))
-        from fabricgauge.cli.lab_text import parse_fault
-        from fabricgauge.lab.faults import inject
-
         kind, node, network, value = FAULT
         inject(state, parse_fault(kind, node, network, value))
         _narrate("Now the cable of c2 carries only 100 Mb/s, while c2 still reports 1 Gb/s. Is the"
@@ -61,7 +66,7 @@ def demo(ctx: click.Context, /, output: Path | None, quiet: bool) -> None:
     ctx.exit(0 if finds_fault(broken) else 3)
 
 
-def finds_fault(judged: "Judged") -> bool:
+def finds_fault(judged: Judged) -> bool:
     """Check whether a run fails the rate of net1."""
     failed = (verdict for verdict in judged.verdicts if verdict.outcome is Outcome.FAIL)
     return any(verdict.rule == "fraction" and "net1" in verdict.subject for verdict in failed)
@@ -69,9 +74,6 @@ def finds_fault(judged: "Judged") -> bool:
 
 @contextmanager
 def _demo_lab() -> Iterator["LabState"]:
-    from fabricgauge.lab.spec import LabSpec, numbered_nodes
-    from fabricgauge.lab.up import down, up
-
     name = f"demo-{os.getpid()}"
     try:
         yield up(LabSpec(name, numbered_nodes(2)))
@@ -79,13 +81,8 @@ def _demo_lab() -> Iterator["LabState"]:
         down(name)
 
 
-def _check(lab: str, root: Path, quiet: bool) -> "tuple[Judged, Path]":
+def _check(lab: str, root: Path, quiet: bool) -> tuple[Judged, Path]:
     """Measure the lab; return the judged run and its directory."""
-    from fabricgauge.check.begin import open_run
-    from fabricgauge.check.main_job import measure_and_judge
-    from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.model.request import MeasurementRequest
-
     request = MeasurementRequest(lab=lab, patterns=PATTERNS, sizes=SIZES)
     with (
         progress_shown(quiet) as progress,
@@ -97,12 +94,8 @@ def _check(lab: str, root: Path, quiet: bool) -> "tuple[Judged, Path]":
         return judged, context.directory.path
 
 
-def _show(judged: "Judged", run: Path) -> None:
+def _show(judged: Judged, run: Path) -> None:
     """Print a run's verdict, what to do, and the page."""
-    from fabricgauge.report.content import run as content
-    from fabricgauge.report.content.verdicts import to_do
-    from fabricgauge.report.render import terminal
-
     setting = make_setting(run_directory=str(run), html_file=str(run / "report.html"))
     sections = () if judged.overall is Outcome.PASS else (to_do(judged),)
     report = msgspec.structs.replace(content.document(judged, setting), sections=sections)

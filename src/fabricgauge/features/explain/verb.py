@@ -1,17 +1,15 @@
 """``fabricgauge explain``: a rule, a check, a threshold or a word, as the documentation has it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
+from fabricgauge.features.explain.content import Entry, Explanation, find_entries, read_entries
 from fabricgauge.model.errors import CannotRun
-
-if TYPE_CHECKING:
-    from fabricgauge.features.explain.content import Entry
 
 #: The pages in an installed package, and in a checkout.
 INSTALLED = Path(__file__).resolve().parents[2] / "_manual"
@@ -32,8 +30,6 @@ def explain(words: tuple[str, ...], **options: Any) -> None:
     NAME is e.g. fraction, INCONCLUSIVE, fraction.pass or half round trip. Without it, lists all
     names. The texts are those of the documentation, and come with the program.
     """
-    from fabricgauge.features.explain.content import Explanation, find_entries
-
     entries = all_entries()
     if words:
         explanation = Explanation(find_entries(entries, " ".join(words)))
@@ -42,14 +38,12 @@ def explain(words: tuple[str, ...], **options: Any) -> None:
     print_report("explanation", explanation, options["format"], options["to"])
 
 
-def all_entries() -> "tuple[Entry, ...]":
+def all_entries() -> tuple[Entry, ...]:
     """Return the entries of all pages.
 
     Raises:
         CannotRun: the package lacks its pages.
     """
-    from fabricgauge.features.explain.content import read_entries
-
     for folder in (INSTALLED, CHECKOUT):
         files = {page: folder / f"{page}.md" for page in PAGES}
         if all(file.is_file() for file in files.values()):

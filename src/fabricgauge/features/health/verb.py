@@ -1,19 +1,36 @@
 """``fabricgauge health``: check one node for a scheduler or a monitor, in seconds."""
 
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fabricgauge import __version__
+from fabricgauge.check.target import reach_hosts
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver
+from fabricgauge.features.health.expectations import (
+    Expectations,
+    Part,
+    Values,
+    read_expectations,
+    write_expectations,
+)
+from fabricgauge.features.health.learn import learn_expectations, parse_facts
+from fabricgauge.features.health.script import ScriptSettings, write_script
 from fabricgauge.model.answer import FORMS
-
-if TYPE_CHECKING:
-    from fabricgauge.features.health.expectations import Expectations
-    from fabricgauge.features.health.script import ScriptSettings
+from fabricgauge.model.errors import CannotRun, ProbeError, UsageError
+from fabricgauge.model.request import keep_applicable
+from fabricgauge.nodes import process
+from fabricgauge.nodes.discover.probe import ask_nodes
+from fabricgauge.report.visible import visible
+from fabricgauge.store.files.ownership import place
+from fabricgauge.store.files.reading import read_text
+from fabricgauge.store.run_directory import now_utc
+from fabricgauge.store.settings import SITE_FILE
 
 #: Nodes answer in well under a second; ssh's own limit is 5 s.
 TIMEOUT_S = 20.0
@@ -97,19 +114,14 @@ def health(ctx: click.Context, /, **options: Any) -> None:
     expectations = _load_expectations(options["expect"])
     settings = _build_settings(options)
     if action == "script":
-        to = options["to"]
-        from fabricgauge.features.health.script import write_script
-
-        deliver(write_script(expectations, settings), to)
-        if to is not None:
-            to.chmod(0o755)
+        deliver(write_script(expectations, settings), options["to"])
+        if options["to"] is not None:
+            options["to"].chmod(0o755)
         return
     ctx.exit(_check(expectations, settings, options["quiet"]))
 
 
-def _build_settings(options: dict[str, Any]) -> "ScriptSettings":
-    from fabricgauge.features.health.script import ScriptSettings
-
+def _build_settings(options: dict[str, Any]) -> ScriptSettings:
     paths = {
         name: str(options[name].absolute()) if options[name] else ""
         for name in ("state", "textfile")
@@ -119,14 +131,8 @@ def _build_settings(options: dict[str, Any]) -> "ScriptSettings":
     )
 
 
-def _load_expectations(stated: Path | None) -> "Expectations | None":
+def _load_expectations(stated: Path | None) -> Expectations | None:
     """Return the expectations of the file; None if no file was stated and no default exists."""
-    from fabricgauge.features.health.expectations import read_expectations
-    from fabricgauge.model.errors import UsageError
-    from fabricgauge.store.files.ownership import place
-    from fabricgauge.store.files.reading import read_text
-    from fabricgauge.store.settings import SITE_FILE
-
     places = (place("XDG_CONFIG_HOME") / "health.toml", SITE_FILE.with_name("health.toml"))
     path = stated or next((path for path in places if path.exists()), None)
     if path is None:
@@ -139,12 +145,8 @@ def _load_expectations(stated: Path | None) -> "Expectations | None":
         ) from error
 
 
-def _check(expectations: "Expectations | None", settings: "ScriptSettings", quiet: bool) -> int:
+def _check(expectations: Expectations | None, settings: ScriptSettings, quiet: bool) -> int:
     """Run the script on this machine; return its exit status."""
-    from fabricgauge.features.health.script import write_script
-    from fabricgauge.model.errors import CannotRun
-    from fabricgauge.nodes import process
-
     completed = process.run(
         ["sh", "-s", "--", *(["--quiet"] if quiet else [])],
         stdin=write_script(expectations, settings), timeout_s=settings.limit_s + MARGIN_S,
@@ -158,19 +160,6 @@ def _check(expectations: "Expectations | None", settings: "ScriptSettings", quie
 
 def _learn(options: dict[str, Any]) -> int:
     """Write the expectations of all nodes that answer; return 3 if one did not."""
-    from contextlib import closing
-
-    from fabricgauge import __version__
-    from fabricgauge.check.target import reach_hosts
-    from fabricgauge.features.health.expectations import Part, Values, write_expectations
-    from fabricgauge.features.health.learn import learn_expectations, parse_facts
-    from fabricgauge.features.health.script import ScriptSettings, write_script
-    from fabricgauge.model.errors import CannotRun, ProbeError
-    from fabricgauge.model.request import keep_applicable
-    from fabricgauge.nodes.discover.probe import ask_nodes
-    from fabricgauge.report.visible import visible
-    from fabricgauge.store.run_directory import now_utc
-
     facts: dict[str, dict[Part, Values]] = {}
     troubles: list[str] = []
     request = keep_applicable(cli_options.build_request(options))

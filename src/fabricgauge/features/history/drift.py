@@ -25,6 +25,7 @@ from fabricgauge.features.history.ranks import (
 )
 from fabricgauge.features.history.series import split_common
 from fabricgauge.features.history.values import Group, RunRow, SeriesKey
+from fabricgauge.model.verdict import Outcome
 
 #: Runs of a reference, without a baseline. More of them allow an alarm after fewer runs.
 REFERENCE_RUNS = 40
@@ -80,10 +81,12 @@ class Coverage(msgspec.Struct, frozen=True):
     short: int = 0
     silent: int = 0
 
-    @property
-    def enough(self) -> bool:
-        """Check that most series were compared, and that none fell silent."""
-        return not self.silent and 2 * self.short <= self.series and self.short < self.series
+    def judge(self, alarms: int) -> Outcome:
+        """Return FAIL with an alarm; PASS needs that most series were compared, none is silent."""
+        if alarms:
+            return Outcome.FAIL
+        is_most = 2 * self.short <= self.series and self.short < self.series
+        return Outcome.PASS if is_most and not self.silent else Outcome.INCONCLUSIVE
 
     def add(self, *, short: bool, silent: bool) -> "Coverage":
         return Coverage(self.series + 1, self.short + short, self.silent + silent)
@@ -102,12 +105,8 @@ class Watched(msgspec.Struct, frozen=True):
     by_node: dict[str, Coverage] = {}
 
     @property
-    def series(self) -> int:
-        return self.coverage.series
-
-    @property
-    def short(self) -> int:
-        return self.coverage.short
+    def outcome(self) -> Outcome:
+        return self.coverage.judge(len(self.alarms))
 
 
 class Reference(msgspec.Struct, frozen=True):
@@ -122,11 +121,6 @@ class Reference(msgspec.Struct, frozen=True):
 
 #: Returns the reference of a series.
 ChooseReference = Callable[[SeriesKey, tuple[str, ...]], Reference]
-
-
-def choose_first_runs(_key: SeriesKey, _place: tuple[str, ...]) -> Reference:
-    """Return the reference of a series without a baseline."""
-    return Reference()
 
 
 class Watch(msgspec.Struct, frozen=True, eq=False):
@@ -165,8 +159,8 @@ def _watch(group: Group, *, relative: bool = False) -> Watch:
 
 
 def find_drift(
-    groups: Sequence[Group], policy: Policy, choose: ChooseReference = choose_first_runs,
-    runs: Sequence[RunRow] = (),
+    groups: Sequence[Group], policy: Policy,
+    choose: ChooseReference = lambda _key, _place: Reference(), runs: Sequence[RunRow] = (),
 ) -> Watched:  # fmt: skip
     """Return the alarms of all series at their last run.
 
@@ -271,31 +265,26 @@ def _split_rows(
 def _judge_column(
     watch: Watch, column: int, policy: Policy, allowed: float, choose: ChooseReference, step: int
 ) -> Alarm | bool | None:  # fmt: skip
-    """Return an alarm, True for a sound series, None for one that is too short to decide."""
-    pinned, recent = _split_rows(watch, column, policy, choose, step)
+    """Compare each window of recent runs with the reference.
+
+    Return the alarm of the first unlikely one, True for a sound series, None for one that is too
+    short to decide.
+    """
+    pinned, rows_since = _split_rows(watch, column, policy, choose, step)
     # The last run is always compared; a reference keeps as many runs as it needs.
-    recent = recent[::-1][::step][::-1]
+    rows_since = rows_since[::-1][::step][::-1]
     pinned = pinned[::-1][:: min(step, max(1, len(pinned) // FEWEST_REFERENCE))][::-1]
-    if len(pinned) < FEWEST_REFERENCE or len(recent) < WINDOWS[0]:
+    if len(pinned) < FEWEST_REFERENCE or len(rows_since) < WINDOWS[0]:
         return None
-    figures, place = watch.values[:, column], watch.places[column]
-    return judge_windows(watch, place, figures, pinned, recent, policy, allowed)
-
-
-def judge_windows(
-    watch: Watch, place: tuple[str, ...], figures: NDArray[np.float64], pinned: NDArray[np.int64],
-    recent_rows: NDArray[np.int64], policy: Policy, allowed: float,
-) -> Alarm | bool | None:  # fmt: skip
-    """Compare each window of recent runs with the reference; return the first that is unlikely."""
-    worse = -1.0 if watch.key.is_latency else 1.0
+    figures, worse = watch.values[:, column], -1.0 if watch.key.is_latency else 1.0
     reference, decided = figures[pinned], False
     for window in WINDOWS:
-        if window > len(recent_rows):
+        if window > len(rows_since):
             break
         if least_chance(window, len(reference)) > allowed:
             continue
         decided = True
-        rows = recent_rows[-window:]
+        rows = rows_since[-window:]
         recent = figures[rows]
         chance = chance_of_lower(worse * recent, worse * reference)
         if chance > allowed:
@@ -304,7 +293,8 @@ def judge_windows(
         if abs(shift.share) < policy.least:
             continue
         return Alarm(
-            watch.key, place, shift, float(np.median(recent)), float(np.median(reference)),
+            watch.key, watch.places[column], shift, float(np.median(recent)),
+            float(np.median(reference)),
             int(watch.runs[_find_start(figures, pinned[-1], rows[0], shift, policy.least)]),
             int(watch.runs[rows[-1]]), window, len(reference), chance,
             allowed, watch.relative,

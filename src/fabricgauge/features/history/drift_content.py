@@ -55,13 +55,13 @@ def _explain(history: History, by_key: dict[SeriesKey, Group], alarm: Alarm) -> 
 
 
 def _drift_document(view: DriftView, _setting: Setting) -> doc.Report:
-    watched = view.watched
+    watched, covered = view.watched, view.watched.coverage
     word, tone, headline = _drift_answer(view)
     alarms = counted(math.ceil(view.false_alarms), "false alarm")
     stated = (
-        f"{counted(watched.series, 'series', 'series')} watched, {watched.short:,} of them with too"
+        f"{counted(covered.series, 'series', 'series')} watched, {covered.short:,} of them with too"
         f" few runs. A sound network gives at most {alarms} in {RUNS_OF_A_YEAR} runs: each of"
-        f" {watched.series:,} series and of {len(WINDOWS)} windows may alarm with a chance of"
+        f" {covered.series:,} series and of {len(WINDOWS)} windows may alarm with a chance of"
         f" {watched.allowed:.1e}. If noise lasts from run to run, runs further apart are compared."
     )
     rows = tuple(
@@ -90,7 +90,7 @@ def _drift_document(view: DriftView, _setting: Setting) -> doc.Report:
 
 def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
     watched = view.watched
-    outcome = drift_outcome(watched)
+    outcome = watched.outcome
     covered = state_coverage(watched.coverage)
     if outcome is Outcome.PASS:
         return outcome.value, TONES[outcome], f"No series is worse than its reference: {covered}."
@@ -108,18 +108,6 @@ def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
         f" ({words.name_series(worst.key)}); {covered}"
     )
     return outcome.value, TONES[outcome], text
-
-
-def drift_outcome(watched: Watched) -> Outcome:
-    """Return FAIL with an alarm, INCONCLUSIVE if the series cover too little, else PASS."""
-    return decide(len(watched.alarms), watched.coverage)
-
-
-def decide(alarms: int, coverage: Coverage) -> Outcome:
-    """Return FAIL with an alarm; PASS needs that most series were compared and none is silent."""
-    if alarms:
-        return Outcome.FAIL
-    return Outcome.PASS if coverage.enough else Outcome.INCONCLUSIVE
 
 
 def state_coverage(coverage: Coverage) -> str:
@@ -153,8 +141,8 @@ def _alarm_row(view: DriftView, alarm: Alarm) -> tuple[str, ...]:
 def _drift_data(view: DriftView, _setting: Setting) -> object:
     watched = view.watched
     return versioned(
-        "history-drift", "1.0", outcome=drift_outcome(watched).value, series=watched.series,
-        short=watched.short,
+        "history-drift", "1.0", outcome=watched.outcome.value, series=watched.coverage.series,
+        short=watched.coverage.short,
         silent=[{"key": key, "place": place} for key, place in watched.silent],
         false_alarms=view.false_alarms, allowed=watched.allowed,
         alarms=[

@@ -5,6 +5,7 @@ the figures of passed verdicts (Wilks, Ann. Math. Statist. 12 (1941)). It needs 
 fewer, the built-in threshold stays.
 """
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 
@@ -87,11 +88,7 @@ def _limits(name: str, values: Sequence[float], chance: float) -> list[Learned]:
 
 def write_toml(learned: Sequence[Learned], origin: str) -> str:
     """Return a table for a configuration file; verdicts quote ``origin``."""
-    lines = ["[thresholds]", f'origin = "{_escape(origin)}"']
+    kept = "".join(sign for sign in origin if sign.isprintable())
+    lines = ["[thresholds]", f"origin = {json.dumps(kept, ensure_ascii=False)}"]
     lines += [f'"{limit.name}" = {limit.value:.6g}' for limit in learned]
     return "\n".join(lines) + "\n"
-
-
-def _escape(text: str) -> str:
-    kept = (sign for sign in text if sign.isprintable())
-    return "".join(kept).replace("\\", "\\\\").replace('"', '\\"')

@@ -33,6 +33,12 @@ class OneSeries(msgspec.Struct, frozen=True, eq=False):
     halves: NDArray[np.float64]
     changes: tuple[ChangePoint, ...]
 
+    def levels(self, starts: Sequence[float]) -> Iterator[tuple[float, float, float]]:
+        """Yield the first and the last time of each level, and its median."""
+        ends = [0, *(change.index for change in self.changes), len(starts)]
+        for first, after in pairwise(ends):
+            yield starts[first], starts[after - 1], float(np.median(self.values[first:after]))
+
 
 class SeriesView(msgspec.Struct, frozen=True, eq=False):
     """Series to show; ``plotted`` draws them, else a table has each run."""
@@ -182,14 +188,9 @@ def picture_series(series: OneSeries, history: History) -> Picture:
             map(float, np.nan_to_num(series.halves)), strict=True,
         )
     ]  # fmt: skip
-    ends = [0, *(change.index for change in series.changes), len(starts)]
     levels = tuple(
-        Line(
-            f"level {number}",
-            [starts[first] / 86400, starts[after - 1] / 86400],
-            [float(np.median(series.values[first:after])) * factor] * 2,
-        )
-        for number, (first, after) in enumerate(pairwise(ends), 1)
+        Line(f"level {number}", [first / 86400, last / 86400], [median * factor] * 2)
+        for number, (first, last, median) in enumerate(series.levels(starts), 1)
     )
     figures = series.values * factor
     margin = max(float(figures.max() - figures.min()) * 0.3, float(figures.max()) * 0.01)

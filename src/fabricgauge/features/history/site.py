@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,8 +28,6 @@ from fabricgauge.features.history.drift import (
     find_drift,
 )
 from fabricgauge.features.history.drift_content import (
-    decide,
-    drift_outcome,
     explain_alarms,
     state_coverage,
 )
@@ -194,7 +191,7 @@ def _write_node(site: _Site, node: str, alarms: int, coverage: Coverage) -> None
         for series in all_series
     ]  # fmt: skip
     data = {"runs": rows, "series": [_plot_data(site, series, position) for series in all_series]}
-    outcome = decide(alarms, coverage)
+    outcome = coverage.judge(alarms)
     changed = sum(len(series.changes) for series in all_series)
     site.write(
         node_page(node), "node.html.j2", data, title=f"{node}: history", tone=TONES[outcome],
@@ -229,18 +226,13 @@ def _plot_data(site: _Site, series: OneSeries, position: Mapping[int, int]) -> d
     low, high = float(series.values.min()), float(series.values.max())
     margin = max(0.15 * (high - low), 0.01 * high)
     span = (max(0.0, low - margin), high + margin)
-    ends = [0, *(change.index for change in series.changes), len(times)]
-    levels = [
-        (times[first], times[after - 1], float(np.median(series.values[first:after])))
-        for first, after in pairwise(ends)
-    ]
     halves = np.nan_to_num(series.halves)
     return {
         "times": (times[0], times[-1]), "span": span,
         "y_ticks": [(value, words.figure(series.key, value)) for value in np.linspace(*span, 4)],
         "x_ticks": [(time, words.day(time)[:10]) for time in np.linspace(times[0], times[-1], 6)]
         if times[-1] > times[0] else [(times[0], words.day(times[0])[:10])],
-        "levels": levels,
+        "levels": list(series.levels(times)),
         "changes": [
             (times[change.index], _change_words(history, series, index))
             for index, change in enumerate(series.changes)
@@ -267,7 +259,7 @@ def _write_index(
     alarms: Mapping[str, int],
 ) -> None:  # fmt: skip
     history = site.history
-    outcome = drift_outcome(watched)
+    outcome = watched.outcome
     heats = [heat for group in history.groups for heat in _heat_maps(site, group, alarms)]
     colours = [_rgb(UNMEASURED), *map(_rgb, HEAT)]
     causes = explain_alarms(history, watched.alarms)

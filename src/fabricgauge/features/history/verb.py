@@ -1,24 +1,38 @@
 """``fabricgauge history``: runs over time, baselines, drift, a static site, the weekly sweep."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, combine_options, lazy_function, list_parser
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.show import print_report
+from fabricgauge.cli.show import deliver, print_report
+from fabricgauge.features.history import baseline
+from fabricgauge.features.history.baseline import choose_baselines, read_baselines
+from fabricgauge.features.history.drift import Policy, find_drift
+from fabricgauge.features.history.drift_content import DriftView, explain_alarms
+from fabricgauge.features.history.index import open_index
+from fabricgauge.features.history.learning import fewest_figures, learn, only_passed, write_toml
+from fabricgauge.features.history.list_content import Listing
+from fabricgauge.features.history.series import Selection, read_history, read_shares
+from fabricgauge.features.history.series_content import view_series
+from fabricgauge.features.history.site import write_pages
+from fabricgauge.features.history.sweep import SweepRequest, run_sweep
+from fabricgauge.features.history.values import History
+from fabricgauge.features.history.words import day
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.model.words.sentences import counted
+from fabricgauge.nodes.launch.launchers.nodes import expand
+from fabricgauge.report.visible import visible
 from fabricgauge.store import settings
-
-if TYPE_CHECKING:
-    from fabricgauge.features.history.drift import ChooseReference
-    from fabricgauge.features.history.series import Selection
-    from fabricgauge.features.history.values import History
+from fabricgauge.store.files.writing import make_folder, reporting
+from fabricgauge.store.run_directory import find, now_utc
 
 
 def parse_day(text: str) -> float:
@@ -127,8 +141,6 @@ def history() -> None:
 @click.option("--rebuild", is_flag=True, help="Delete the index and build it again.")
 def list_runs(rebuild: bool, format: str, to: Path | None, **options: Any) -> None:
     """List the runs, newest first."""
-    from fabricgauge.features.history.list_content import Listing
-
     with _opened(options, figures=False, rebuild=rebuild) as stored:
         print_report("history_list", Listing(stored), format, to)
 
@@ -154,8 +166,6 @@ def plot_series(least: float, format: str, to: Path | None, **options: Any) -> N
 def _show(
     options: dict[str, Any], least: float, format: str, to: Path | None, *, plotted: bool
 ) -> None:
-    from fabricgauge.features.history.series_content import view_series
-
     with _opened(options) as stored:
         print_report("history_series", view_series(stored, plotted, least), format, to)
 
@@ -178,21 +188,13 @@ def show_drift(
     Exit status: 0 no drift, 1 at least one alarm, 3 undecided: most series have too few runs, or
     the latest runs lack figures of a series.
     """
-    from fabricgauge.features.history.drift import Policy, find_drift
-    from fabricgauge.features.history.drift_content import (
-        DriftView,
-        drift_outcome,
-        explain_alarms,
-    )
-    from fabricgauge.model.verdict import exit_status
-
     with _opened(options) as stored:
         policy = Policy(false_alarms, least)
-        watched = find_drift(stored.groups, policy, _references(stored), stored.runs)
+        watched = find_drift(stored.groups, policy, choose_baselines(stored), stored.runs)
         causes = explain_alarms(stored, watched.alarms)
         view = DriftView(stored, watched, false_alarms, causes)
         print_report("history_drift", view, format, to)
-    ctx.exit(exit_status(drift_outcome(watched)))
+    ctx.exit(exit_status(watched.outcome))
 
 
 @history.group("baseline")
@@ -217,10 +219,6 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
 
     Without either, begin a new past: the next runs become the reference, e.g. after a new firmware.
     """
-    from fabricgauge.features.history import baseline
-    from fabricgauge.model.words.sentences import counted
-    from fabricgauge.store.run_directory import find, now_utc
-
     root = _root(options)
     names = [find(root, run).identity for run in runs]
     if last:
@@ -238,8 +236,6 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
 @_scope_options
 def clear_baseline(**options: Any) -> None:
     """Remove the baselines of exactly this scope; a series' first runs are its reference then."""
-    from fabricgauge.features.history import baseline
-
     removed = baseline.clear_baselines(_root(options), *_scope(options))
     click.echo(f"baselines removed: {removed}")
 
@@ -248,9 +244,6 @@ def clear_baseline(**options: Any) -> None:
 @cli_options.output_option()
 def list_baselines(**options: Any) -> None:
     """List the baselines, newest first; the first that fits a series holds."""
-    from fabricgauge.features.history.baseline import read_baselines
-    from fabricgauge.report.visible import visible
-
     for path, pinned in read_baselines(_root(options)):
         scope = [*pinned.nodes, pinned.network, pinned.pattern]
         words = ", ".join(filter(None, scope)) or "all series"
@@ -274,17 +267,6 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     They replace built-in thresholds only where you put them: in config.toml, or in the file that
     $FABRICGAUGE_SITE_FILE names. Verdicts then quote their origin.
     """
-    from fabricgauge.cli.show import deliver
-    from fabricgauge.features.history.index import open_index
-    from fabricgauge.features.history.learning import (
-        fewest_figures,
-        learn,
-        only_passed,
-        write_toml,
-    )
-    from fabricgauge.features.history.series import read_history, read_shares
-    from fabricgauge.features.history.words import day
-
     root, selection = _root(options), _selection(options, place="")
     with open_index(root, options["index"]) as connection:
         stored = only_passed(read_history(connection, root, selection, figures=False))
@@ -315,11 +297,8 @@ def write_site(folder: Path, least: float, **options: Any) -> None:
 
     FOLDER is made, or must hold an earlier site. Each point leads to the report of its run.
     """
-    from fabricgauge.features.history.drift import Policy
-    from fabricgauge.features.history.site import write_pages
-
     with _opened(options) as stored:
-        pages = write_pages(stored, folder, Policy(least=least), _references(stored))
+        pages = write_pages(stored, folder, Policy(least=least), choose_baselines(stored))
     click.echo(f"{pages} pages: {folder / 'index.html'}")
 
 
@@ -356,9 +335,6 @@ def sweep_idle_nodes(ctx: click.Context, /, **options: Any) -> None:
 
     Starts no job while another one waits for nodes, and cancels its own job as soon as one does.
     """
-    from fabricgauge.features.history.sweep import SweepRequest, run_sweep
-    from fabricgauge.store.files.writing import make_folder, reporting
-
     root = _root(options)
     with reporting("create", root):
         make_folder(root)
@@ -382,15 +358,11 @@ def _scope(options: dict[str, Any]) -> tuple[tuple[str, ...], str, str]:
 
 
 def _nodes(text: str | None) -> tuple[str, ...]:
-    from fabricgauge.nodes.launch.launchers.nodes import expand
-
     return tuple(expand(text)) if text else ()
 
 
-def _selection(options: dict[str, Any], place: str | None = None) -> "Selection":
+def _selection(options: dict[str, Any], place: str | None = None) -> Selection:
     """Return what the options select; without ``--lab`` the runs of ``place``, or all."""
-    from fabricgauge.features.history.series import Selection
-
     lab = options.get("place")
     return Selection(
         nodes=frozenset(_nodes(options.get("nodelist"))), network=options.get("network", ""),
@@ -403,13 +375,10 @@ def _selection(options: dict[str, Any], place: str | None = None) -> "Selection"
 @contextmanager
 def _opened(
     options: dict[str, Any], *, figures: bool = True, rebuild: bool = False
-) -> "Iterator[History]":
+) -> Iterator[History]:
     """Yield the selected history from an index that is up to date."""
-    from fabricgauge.features.history.index import open_index
-    from fabricgauge.features.history.series import read_history
-
     root = _root(options)
-    with open_index(root, options["index"], rebuild=rebuild, report=_report()) as connection:
+    with open_index(root, options["index"], rebuild=rebuild, report=_report) as connection:
         yield read_history(connection, root, _selection(options), figures=figures)
 
 
@@ -417,15 +386,6 @@ def _opened(
 _REPORT_EVERY = 500
 
 
-def _report() -> Callable[[int, int], None]:
-    def report(done: int, total: int) -> None:
-        if done % _REPORT_EVERY == 0:
-            click.echo(f"index: {done:,} of {total:,} runs read", err=True)
-
-    return report
-
-
-def _references(stored: "History") -> "ChooseReference":
-    from fabricgauge.features.history.baseline import choose_baselines
-
-    return choose_baselines(stored)
+def _report(done: int, total: int) -> None:
+    if done % _REPORT_EVERY == 0:
+        click.echo(f"index: {done:,} of {total:,} runs read", err=True)

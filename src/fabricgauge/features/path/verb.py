@@ -1,19 +1,22 @@
 """``fabricgauge path``: count what one MPI call executes, and compare two MPIs."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function, list_parser, parse_seconds
 from fabricgauge.cli.overview import HELP_OPTIONS
+from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
+from fabricgauge.features.path import recording as app
+from fabricgauge.features.path.comparing import compare_paths
+from fabricgauge.features.path.recording import stored_paths
+from fabricgauge.features.path.values import CallPaths
 from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
-
-if TYPE_CHECKING:
-    from fabricgauge.features.path.values import CallPaths
 
 #: Message sizes without ``--sizes``, in bytes.
 DEFAULT_SIZES = (4,)
@@ -85,12 +88,8 @@ def path(ctx: click.Context, /, **options: Any) -> None:
     ctx.exit(130 if interrupted else 3 if incomplete else 0)
 
 
-def _trace_calls(options: Mapping[str, Any]) -> "tuple[RunDirectory, CallPaths, bool]":
+def _trace_calls(options: Mapping[str, Any]) -> tuple[RunDirectory, CallPaths, bool]:
     """Return the directory of the traced paths, the paths, and whether a user interrupted."""
-    from fabricgauge.check.target import locate_target
-    from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.features.path import recording as app
-
     sizes = options["sizes"] or DEFAULT_SIZES
     study = app.Study(options["calls"], sizes, options["repeats"], options["limit"])
     request = cli_options.build_request({**options, "sizes": None})
@@ -123,9 +122,6 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
 
     Exit status: 0, or 3 if A and B have no call in common.
     """
-    from fabricgauge.features.path.comparing import compare_paths
-    from fabricgauge.features.path.recording import stored_paths
-
     root = options["output"] or settings.path_root()
     comparison = compare_paths(stored_paths(root, a), stored_paths(root, b))
     print_report("call_path_changes", comparison, options["format"], options["to"])

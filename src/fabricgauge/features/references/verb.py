@@ -7,6 +7,8 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
+from fabricgauge.logs.references.interface import is_reference, names, reference
+from fabricgauge.model.errors import UsageError
 
 
 @click.command(context_settings=HELP_OPTIONS)
@@ -18,9 +20,6 @@ def references(name: str, format: str, to: Path | None) -> None:
 
     NAME may also be the beginning of several names, e.g. `guide`.
     """
-    from fabricgauge.logs.references.interface import is_reference, names, reference
-    from fabricgauge.model.errors import UsageError
-
     if name and not is_reference(name):
         chosen = [known for known in names() if known.startswith(name)]
         if not chosen:

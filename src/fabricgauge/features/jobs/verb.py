@@ -10,10 +10,18 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Printing, combine_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import refuse_report_file
+from fabricgauge.cli.progress import progress_shown
+from fabricgauge.features.jobs.check_job import submit_check, with_nodes
+from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
+from fabricgauge.features.jobs.options import Submission, resume_run, show_when_complete, submit_run
+from fabricgauge.features.jobs.request import make_batch, resumed_batch
 from fabricgauge.features.jobs.slurm.slurm import check_options
+from fabricgauge.lab.host_access import nodes_are_machines
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import UsageError
+from fabricgauge.nodes.launch.launchers.nodes import expand
 from fabricgauge.store import settings
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import find
 
 #: The directory of all runs, and how a run is shown.
@@ -41,11 +49,6 @@ def collect(
 
     Waits until all jobs have ended. RUN is a run directory, the beginning of its name, or `latest`.
     """
-    from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
-    from fabricgauge.features.jobs.options import show_when_complete
-    from fabricgauge.store.holding import run_lock
-
     if lab is not None and not lab_outside():
         ctx.exit(run_on_head(lab))
     directory = find(output or settings.run_root(), run)
@@ -132,16 +135,6 @@ def submit(ctx: click.Context, /, lab: str | None, resume: str | None, **options
     The job finds the networks on its nodes: IPv4 and IPv6 subnets, and RDMA ports of InfiniBand,
     Omni-Path, EFA and Slingshot; --network roce-v2 measures RoCE's.
     """
-    from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.features.jobs.check_job import submit_check, with_nodes
-    from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
-    from fabricgauge.features.jobs.options import Submission, resume_run, submit_run
-    from fabricgauge.features.jobs.request import make_batch, resumed_batch
-    from fabricgauge.lab.host_access import nodes_are_machines
-    from fabricgauge.model.errors import UsageError
-    from fabricgauge.nodes.launch.launchers.nodes import expand
-    from fabricgauge.store.holding import run_lock
-
     nodes, at_once = options["nodes"] or 0, options["at_once"] or 0
     if lab is not None and not lab_outside():
         ctx.exit(run_on_head(lab, nodes, options["no_wait"]))

@@ -1,23 +1,90 @@
-"""``fabricgauge scale``: measure the speed-up of an application on 1, 2, 4, … nodes."""
+"""``fabricgauge profile`` and ``scale``: an application's MPI messages, and its speed-up."""
 
+import shlex
+from pathlib import Path
 from typing import Any
 
 import click
 
+from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
 from fabricgauge.cli.overview import HELP_OPTIONS
+from fabricgauge.cli.printing import refuse_report_file
+from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
+from fabricgauge.features.application import profile as profiling
+from fabricgauge.features.application.scale import find_application, make_scale_design, run_scaling
+from fabricgauge.features.application.scale_content import overall
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
+from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory
 
+#: All words from the first argument on are the program's.
+_OF_PROGRAM = {**HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
-@click.command(
-    context_settings={
-        **HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False,
-    }
-)  # fmt: skip
+
+@click.command(context_settings=_OF_PROGRAM)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
+                metavar="-- COMMAND...")  # fmt: skip
+@click.option("--mpi", metavar="NAME|MPICXX", default="",
+              help="MPI of the program. Default: the MPI that it is linked with.")  # fmt: skip
+@click.option("--print-env", is_flag=True,
+              help="Print the variables to set in a job script; start nothing.")  # fmt: skip
+@cli_options.output_option()
+@cli_options.format_option("profile")
+@cli_options.to_option
+@cli_options.verbose_option
+@cli_options.quiet_option()
+@click.pass_context
+def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> None:
+    """Run an application and show its MPI messages.
+
+    COMMAND starts the application, e.g. `mpirun -n 4 app`, `srun app` or a script. A library that
+    each rank loads (LD_PRELOAD) records the calls that send, receive, wait or synchronise: time,
+    message sizes, partners, and whether they cross the network. The program needs no new build.
+
+    The report follows the output of the program; `report` shows it again. The exit status is that
+    of the program, or 3 if nothing was recorded.
+    """
+    cli_options.require_program(command)
+
+    root: Path = options["output"] or settings.run_root()
+    if options["print_env"]:
+        refuse_report_file("--print-env")
+        _print_variables(command, options["mpi"], root)
+        return
+    directory = RunDirectory.create(root)
+    with progress_shown(options["quiet"]) as progress:
+        try:
+            profiles, status = profiling.run_profiled(command, options["mpi"], directory, progress)
+            first_profile = profiling.require_recorded(profiles, status)
+        except BaseException:
+            if profiling.has_profile(directory):
+                click.echo(f"The recorded calls are kept in {directory.path}", err=True)
+            else:
+                directory.discard()
+            raise
+    directory.write_bytes("report.html", page("profile", first_profile))
+    directory.finish()
+    click.echo(err=True)  # the program's output ends here
+    path = str(directory.path)
+    print_report("profile", first_profile, options["format"], options["to"], run_directory=path)
+    click.echo(f"Show it again: fabricgauge report {path}", err=True)
+    ctx.exit(status)
+
+
+def _print_variables(command: tuple[str, ...], mpi_name: str, root: Path) -> None:
+    """Print the variables that a job script exports, and the command that shows its profile."""
+    mpi = profiling.mpi_of_command(command, mpi_name)
+    directory = RunDirectory.create(root)
+    for name, value in profiling.variables(mpi, directory.raw(profiling.FOLDER).absolute()).items():
+        click.echo(f"export {name}={shlex.quote(value)}")
+    click.echo(f"# afterwards: fabricgauge report {shlex.quote(str(directory.path.absolute()))}")
+
+
+@click.command(context_settings=_OF_PROGRAM)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED,
                 metavar="-- APP...")  # fmt: skip
 @cli_options.node_options
@@ -68,12 +135,6 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
 
     Exit status: 0 if each launch is valid and has a time, 3 if not.
     """
-    from fabricgauge.check.target import locate_target
-    from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.features.application import scale as app
-    from fabricgauge.features.application.scale_content import overall
-    from fabricgauge.store.holding import run_lock
-
     cli_options.require_program(command)
     request = cli_options.build_request({**options, "launches": None})
     from_files = cli_options.names_from_files(ctx)
@@ -82,15 +143,15 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
         locate_target(request, settings.load(), from_files, None, progress) as target,
     ):
         nodes = len(target.access.nodes)
-        design = app.make_scale_design(
+        design = make_scale_design(
             options["vary"], options["at"], nodes, options["launches"], options["seed"]
         )
-        application = app.find_application(
+        application = find_application(
             target, command, options["silent"], options["weak"], options["metric"]
         )
         directory = RunDirectory.create(options["output"] or settings.run_root())
         with run_lock(directory):
-            scaling, interrupted = app.run_scaling(design, target, directory, application)
+            scaling, interrupted = run_scaling(design, target, directory, application)
             progress.close()
             directory.write_bytes("report.html", page("scale", scaling))
             if scaling.complete:
