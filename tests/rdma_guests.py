@@ -16,8 +16,7 @@ from fabricgauge.lab import tools
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, load_complete, names
-from fabricgauge.lab.status import status
-from fabricgauge.lab.up import down, up
+from fabricgauge.lab.up import down, status, up
 from fabricgauge.model.errors import LabError, ToolMissing
 from fabricgauge.nodes import process
 

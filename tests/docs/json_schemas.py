@@ -29,7 +29,7 @@ from fabricgauge.features.history.changes import ChangePoint
 from fabricgauge.features.history.values import RunRow, SeriesKey
 from fabricgauge.features.path.values import CallPaths, PathComparison
 from fabricgauge.features.soak.soaking import Soaked
-from fabricgauge.lab.status import LabStatus
+from fabricgauge.lab.up import LabStatus
 from fabricgauge.model.comparison import Comparison
 from fabricgauge.model.evidence import WireLedger
 from fabricgauge.model.fabric import Network, Unreached

@@ -15,8 +15,7 @@ from fabricgauge.lab import up as up_module
 from fabricgauge.lab.host_access import access, declared_networks
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabState, lab_directory, load_complete, load_marks
-from fabricgauge.lab.status import status
-from fabricgauge.lab.up import down
+from fabricgauge.lab.up import down, status
 from fabricgauge.model.errors import LabError
 
 pytestmark = pytest.mark.lab

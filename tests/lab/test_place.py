@@ -8,8 +8,7 @@ import pytest
 from fabricgauge.lab import state
 from fabricgauge.lab.holder import boot_id
 from fabricgauge.lab.host_access import entry
-from fabricgauge.lab.status import status
-from fabricgauge.lab.up import down
+from fabricgauge.lab.up import down, status
 from fabricgauge.model.errors import LabError
 
 

@@ -24,7 +24,7 @@ from fabricgauge.lab.state import LabFault
 from fabricgauge.lab.faults import heal, inject
 from fabricgauge.lab.host_access import access
 from fabricgauge.lab.spec import LabSpec
-from fabricgauge.lab.status import status
+from fabricgauge.lab.up import status
 from fabricgauge.lab.up import up
 name = sys.argv[1]
 state = up(LabSpec(name))

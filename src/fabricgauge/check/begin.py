@@ -42,8 +42,8 @@ from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest, missing_place_words
 from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import link_rate
-from fabricgauge.nodes.discover.head import discover_head
-from fabricgauge.nodes.discover.port_ends import list_port_endpoints
+from fabricgauge.nodes.discover.interface import discover_head
+from fabricgauge.nodes.discover.ports import list_port_endpoints
 from fabricgauge.nodes.process import end_marked
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, find

@@ -19,7 +19,7 @@ from fabricgauge.model.plan import PlannedLaunch
 from fabricgauge.model.preflight import Connectivity, FailedConnection, Preflight
 from fabricgauge.model.run import Ended
 from fabricgauge.model.words.sentences import between, listed
-from fabricgauge.nodes.discover.head import discover_head
+from fabricgauge.nodes.discover.interface import discover_head
 from fabricgauge.nodes.launch.launch import engine_gave_up
 from fabricgauge.nodes.launch.launcher_words import find_lost_rank
 

@@ -23,8 +23,7 @@ from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.words.networks import OWN_CHOICE
 from fabricgauge.report.formats import FORMATS, report
-from fabricgauge.store.listing import read_overall
-from fabricgauge.store.run_directory import RunDirectory, now_utc
+from fabricgauge.store.run_directory import RunDirectory, now_utc, read_overall
 
 #: Reports that every run directory gets, with the stem of their names.
 KEPT = {"html": "report", "json": "report"}

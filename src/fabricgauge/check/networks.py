@@ -399,7 +399,7 @@ def describe_unjoined_ports(fabric: Fabric, names: Sequence[str]) -> str:
 
 def _protocol_of(name: str) -> str:
     """Return the protocol of the ports that a network's name means; empty if it means none."""
-    from fabricgauge.nodes.discover.port_ends import USUAL_MTU
+    from fabricgauge.nodes.discover.ports import USUAL_MTU
 
     protocol = whole_of(name).removesuffix("-v1").removesuffix("-v2")
     return protocol if protocol in USUAL_MTU else ""

@@ -113,7 +113,7 @@ def list_(as_json: bool) -> None:
 def _show_status(name: str | None, as_json: bool) -> None:
     import msgspec
 
-    from fabricgauge.lab.status import status as lab_statuses
+    from fabricgauge.lab.up import status as lab_statuses
 
     statuses = lab_statuses(name)
     if as_json:
@@ -186,7 +186,7 @@ def slurm(name: str, action: str, node: str) -> None:
     stop asks the daemon to end; its jobs go on. kill ends it at once and, except on `head`, all
     other processes on the node too, like a power cut.
     """
-    from fabricgauge.lab.status import status as lab_statuses
+    from fabricgauge.lab.up import status as lab_statuses
     from fabricgauge.model.features import load_role
 
     getattr(load_role("scheduler"), action)(load_complete(name), node)

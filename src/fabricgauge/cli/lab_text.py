@@ -11,7 +11,7 @@ from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.settings import rate_bit_s
 
 if TYPE_CHECKING:
-    from fabricgauge.lab.status import DaemonStatus, LabStatus
+    from fabricgauge.lab.up import DaemonStatus, LabStatus
 
 
 def summary_text(state: LabState) -> str:

@@ -31,7 +31,7 @@ def runs(last: int, output: Path | None, **options: Any) -> None:
     The verdict is that of the day of the measurement. `report RUN` judges a run again.
     """
     from fabricgauge.model.run import StoredRuns
-    from fabricgauge.store.listing import run_directories
+    from fabricgauge.store.run_directory import run_directories
 
     roots = (output,) if output else (settings.run_root(), settings.path_root())
     directories = [directory for root in roots for directory in run_directories(root)]
@@ -45,7 +45,7 @@ def runs(last: int, output: Path | None, **options: Any) -> None:
 def _describe(directory: "RunDirectory") -> "StoredRun":
     """Return a run as the feature describes it that wrote it, else as a measured run."""
     from fabricgauge.model.errors import StoreError
-    from fabricgauge.store.listing import describe, describe_run
+    from fabricgauge.store.run_directory import describe, describe_run
 
     try:
         described = (

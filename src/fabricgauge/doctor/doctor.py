@@ -18,8 +18,8 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.inventory import Inventory
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.nodes.connectivity import connectivity
-from fabricgauge.nodes.discover.head import discover_head
-from fabricgauge.nodes.discover.likeness.classes import classify_nodes
+from fabricgauge.nodes.discover.interface import discover_head
+from fabricgauge.nodes.discover.likeness import classify_nodes
 from fabricgauge.nodes.discover.trials import run_trials
 
 #: Receives the name of each stage.

@@ -17,7 +17,7 @@ from fabricgauge.nodes.discover.interface import (
     build_surveyed_fabric,
     survey,
 )
-from fabricgauge.nodes.discover.likeness.classes import classify_nodes
+from fabricgauge.nodes.discover.likeness import classify_nodes
 from fabricgauge.nodes.discover.ports import classify_ports
 from fabricgauge.nodes.discover.printouts.parts import Parts
 from fabricgauge.nodes.discover.printouts.subnet import (

@@ -1,4 +1,4 @@
-"""Bring a lab up: namespaces, then cables, then shaping; remove it in any state."""
+"""Bring a lab up: namespaces, then cables, then shaping; report it; remove it in any state."""
 
 import json
 import os
@@ -12,9 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
-from fabricgauge.lab import cabling, holder, state, tools
+from fabricgauge.lab import cabling, holder, tools
+from fabricgauge.lab import state as states
 from fabricgauge.lab.cabling import socket_queue_bytes, write_hosts
-from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, kill, start_script
+from fabricgauge.lab.holder import HOLDER_MARK, boot_id, identify, is_alive, kill, start_script
 from fabricgauge.lab.host_access import hold_lab
 from fabricgauge.lab.spec import HEAD, LabSpec, all_networks, check_spec, subnet, subnet_v6
 from fabricgauge.lab.state import (
@@ -27,6 +28,7 @@ from fabricgauge.lab.state import (
     save,
 )
 from fabricgauge.lab.tools import Notify, silent
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import LabError
 from fabricgauge.model.features import load_role
 from fabricgauge.store.files.writing import remove_folder
@@ -59,7 +61,7 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
     tools.require(_programs(spec))
     if spec.slurm:
         load_role("scheduler").require(spec.nodes)
-    directory = state.create(spec.name)
+    directory = states.create(spec.name)
     try:
         with hold_lab(spec.name):
             return _bring_up(spec, directory, notify)
@@ -132,7 +134,14 @@ def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     state = msgspec.structs.replace(state, nodes=nodes, net_inodes=inodes)
     save(state)
     _write_table(state)
-    _wire(state, switch)
+    holder.batch(switch, "ip", cabling.switch_links(state))
+    holder.batch(switch, "tc", cabling.switch_shaping(state))
+
+    def connect(node: LabNode) -> None:
+        holder.batch(node.holder, "ip", cabling.node_links(state, node))
+        holder.batch(node.holder, "tc", cabling.node_shaping(state))
+
+    _run_parallel(connect, nodes)
     return state
 
 
@@ -211,17 +220,6 @@ def _start_holder(state: LabState, node: str, switch: NodeHolder | None) -> Node
     return holder.require_separate_network(identify(pid))
 
 
-def _wire(state: LabState, switch: NodeHolder) -> None:
-    holder.batch(switch, "ip", cabling.switch_links(state))
-    holder.batch(switch, "tc", cabling.switch_shaping(state))
-    _run_parallel(lambda node: _connect(state, node), state.nodes)
-
-
-def _connect(state: LabState, node: LabNode) -> None:
-    holder.batch(node.holder, "ip", cabling.node_links(state, node))
-    holder.batch(node.holder, "tc", cabling.node_shaping(state))
-
-
 def _run_parallel(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
     """Call ``action`` for all items at the same time; raise the first failure."""
     with ThreadPoolExecutor(max_workers=8) as pool:
@@ -257,3 +255,56 @@ def down(name: str) -> bool:
             f" then run 'fabricgauge lab down {name}' again"
         )
     return True
+
+
+class DaemonStatus(msgspec.Struct, frozen=True):
+    """A daemon of the lab's Slurm; ``pid`` is the process of its last start."""
+
+    program: str
+    node: str
+    pid: int
+    running: bool
+
+
+class LabStatus(msgspec.Struct, frozen=True):
+    """A lab and its present state.
+
+    ``dead`` names nodes whose holder process has ended. ``slurm`` is empty for a lab without Slurm.
+    A user may have stopped a daemon, so the lab is ``standing`` without it.
+    """
+
+    name: str
+    standing: bool
+    state: LabState | Skipped
+    dead: tuple[str, ...] = ()
+    slurm: tuple[DaemonStatus, ...] = ()
+
+
+def status(name: str | None = None) -> tuple[LabStatus, ...]:
+    """Return the status of one lab, or of all labs of this user.
+
+    Raises:
+        LabError: no lab has the name ``name``.
+    """
+    if name is not None and name not in states.names():
+        states.load(name)
+    return tuple(_status(lab) for lab in ([name] if name is not None else states.names()))
+
+
+def _status(name: str) -> LabStatus:
+    try:
+        state = states.load(name)
+    except LabError as error:
+        return LabStatus(name, False, Skipped(str(error)))
+    same_boot = state.boot_id == boot_id()
+    holders = {"switch": state.switch, **{node.name: node.holder for node in state.nodes}}
+    dead = tuple(
+        name for name, holder in holders.items() if holder and not (same_boot and is_alive(holder))
+    )
+    daemons = tuple(
+        DaemonStatus(
+            daemon.program, daemon.node, daemon.process.pid, same_boot and is_alive(daemon.process)
+        )
+        for daemon in state.slurm
+    )
+    return LabStatus(name, state.complete and not dead, state, dead, daemons)

@@ -13,7 +13,7 @@ from fabricgauge.logs.readers.nccl.dumps import LARGEST_BYTES, dump_of, is_dump
 from fabricgauge.logs.readers.suites import Found
 from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
 from fabricgauge.model.suite import UNREADABLE, GpuTopology, SuiteCurve, UnparsedLine
-from fabricgauge.nodes.discover.printouts import nvidia_smi, rocm_smi
+from fabricgauge.nodes.discover.printouts import gpus
 from fabricgauge.nodes.discover.printouts.parts import Parts
 from fabricgauge.nodes.discover.survey.same import merge_gpus
 from fabricgauge.store.files.reading import opened
@@ -85,5 +85,5 @@ def read_printout(path: Path, within: Path | None = None) -> Parts | None:
             text = head + file.read(_LARGEST_PRINTOUT_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
-    parts = rocm_smi.parse(text) if begins["rocm"] else nvidia_smi.parse(text)
+    parts = gpus.parse_rocm_smi(text) if begins["rocm"] else gpus.parse_nvidia_smi(text)
     return None if _FIGURES.search(text) or not parts.gpus else parts

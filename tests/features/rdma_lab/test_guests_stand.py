@@ -15,8 +15,7 @@ from fabricgauge.features.rdma_lab import start
 from fabricgauge.lab.host_access import access, entry
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.state import LabState, names
-from fabricgauge.lab.status import status
-from fabricgauge.lab.up import down, up
+from fabricgauge.lab.up import down, status, up
 from fabricgauge.model.errors import LabError
 
 pytestmark = pytest.mark.lab

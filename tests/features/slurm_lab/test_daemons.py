@@ -17,8 +17,7 @@ from fabricgauge.lab import tools
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.spec import LabSpec
 from fabricgauge.lab.state import LabState, lab_directory, load_complete, load_marks
-from fabricgauge.lab.status import status
-from fabricgauge.lab.up import down
+from fabricgauge.lab.up import down, status
 from fabricgauge.model.errors import LabError, ToolMissing, UsageError
 
 pytestmark = pytest.mark.lab

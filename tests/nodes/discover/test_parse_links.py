@@ -1,7 +1,7 @@
 """Which interface is on which, in both forms of what ``ip`` prints."""
 
 from fabricgauge.model.ip_link import IpLink
-from fabricgauge.nodes.discover.iproute import parse_links_json, parse_links_text
+from fabricgauge.nodes.discover.parse_probe import parse_links_json, parse_links_text
 from fabricgauge.nodes.discover.sections import AnswerSection
 
 JSON = """[{"ifname": "eth0", "ifindex": 2, "link": null, "master": "bond0"},

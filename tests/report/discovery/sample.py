@@ -16,7 +16,7 @@ from fabricgauge.model.inventory import (
 )
 from fabricgauge.model.surveyed import Surveyed
 from fabricgauge.nodes.discover.interface import build_surveyed_fabric
-from fabricgauge.nodes.discover.likeness.classes import classify_nodes
+from fabricgauge.nodes.discover.likeness import classify_nodes
 from fabricgauge.nodes.discover.ports import add_host_links, classify_ports
 
 HOSTILE = '<b onload="x">$(id)`\'\x1b[2J\n'

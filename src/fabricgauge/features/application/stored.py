@@ -16,8 +16,7 @@ from fabricgauge.features.application.scaling import SCALED, read_scaling
 from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store import settings
-from fabricgauge.store.listing import describe
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, describe
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:

@@ -30,8 +30,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.varied import Design
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
-from fabricgauge.store.listing import describe, read_nodes
-from fabricgauge.store.run_directory import PARTIAL, RunDirectory, is_run
+from fabricgauge.store.run_directory import PARTIAL, RunDirectory, describe, is_run, read_nodes
 from fabricgauge.store.run_files import load
 
 #: The name of a run's directory: one plain word, no path.

@@ -15,8 +15,7 @@ from fabricgauge.features.health.expectations import (
 )
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.surveyed import LikeNodes
-from fabricgauge.nodes.discover.likeness.classes import classify_traits
-from fabricgauge.nodes.discover.likeness.traits import Trait, Traits
+from fabricgauge.nodes.discover.likeness import Trait, Traits, classify_traits
 
 #: Facts that identify a part; nodes whose parts differ in them are not alike.
 _IDENTITY = ("identity", "driver", "board", "layer")

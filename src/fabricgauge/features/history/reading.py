@@ -23,8 +23,7 @@ from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words.networks import is_loopback
-from fabricgauge.store.listing import read_overall
-from fabricgauge.store.run_directory import DAMAGED, RunDirectory
+from fabricgauge.store.run_directory import DAMAGED, RunDirectory, read_overall
 from fabricgauge.store.run_files import load, stored_request
 
 #: Settings of a whole run that may explain a change; the rest of its environment names places.

@@ -19,8 +19,7 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import read_text, shown
-from fabricgauge.store.listing import describe
-from fabricgauge.store.run_directory import RunDirectory, now_utc
+from fabricgauge.store.run_directory import RunDirectory, describe, now_utc
 from fabricgauge.store.run_files import About
 
 

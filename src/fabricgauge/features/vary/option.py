@@ -29,9 +29,7 @@ from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
-from fabricgauge.store.listing import describe, read_nodes
-from fabricgauge.store.run_directory import RunDirectory, find
-from fabricgauge.store.settings import Settings
+from fabricgauge.store.run_directory import RunDirectory, describe, find, read_nodes
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
 USUAL_BLOCKS = 10

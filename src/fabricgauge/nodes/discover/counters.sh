@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the octets, packets, errors, drops and link of every interface and adapter port, and
-# the processors' times, for parse_counters.py. Reads only; needs a POSIX shell.
+# the processors' times, for counters.py. Reads only; needs a POSIX shell.
 counters() {
     for path in /sys/class/net/*; do
         [ -e "$path/statistics/tx_bytes" ] || continue

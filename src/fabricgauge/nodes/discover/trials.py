@@ -1,26 +1,243 @@
-"""Let all nodes try their connections to each other at once."""
+"""Let all nodes try their connections to each other at once, and parse what trials.sh prints.
 
-from collections.abc import Callable, Collection
+Two families of ping are known: iputils (20161105 to 20240117: ``5 packets transmitted, 4
+received``, ``rtt min/avg/max/mdev``) and busybox (1.30 to 1.36: ``4 packets received``,
+``round-trip min/avg/max``).
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterable
 from contextlib import closing
 
+import msgspec
+
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.preflight import TRIALS, Ping, Preflight, Trial
-from fabricgauge.nodes.discover.parse_trials import TrialResults, add_answer
+from fabricgauge.model.preflight import TRIALS, Clock, Lookup, Ping, Preflight, Rise, Trial
+from fabricgauge.model.words.figures import percent
 from fabricgauge.nodes.discover.partners import (
     LARGE_BYTES,
     LARGE_S,
     MANY_COUNT,
     MANY_INTERVAL_S,
     MAX_NAMES,
+    Echo,
     NodeTrial,
     is_name,
     plan_second_trials,
     plan_slow_trials,
     plan_trials,
 )
-from fabricgauge.nodes.discover.probe import ask_nodes
+from fabricgauge.nodes.discover.probe import NodeAnswer, ask_nodes
+from fabricgauge.nodes.discover.sections import find_frame, is_address, list_sections
+
+FIRST = "== fabricgauge-trials 1"
+LAST = "== end"
+
+#: Fewer small echoes to the next node do not show 1 % of loss: if all of n echoes come back, the
+#: loss is below 3 / n with 95 % confidence.
+ENOUGH_ECHOES = 300
+
+#: Messages of ping if the network, and not the program, is the reason that nothing was sent.
+REFUSED = (
+    "unreachable", "assign requested address", "no route", "message too long", "invalid argument",
+    "network is down",
+)  # fmt: skip
+
+#: ``ping 3 1 heard``: the trial's number, the program's exit status, and the word ``heard``.
+_HEAD = re.compile(r"(ping|name|address) ([0-9]{1,7}) ([0-9]{1,7})(?: (.*))?")
+_COUNTED = re.compile(r"(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
+_TIMES = re.compile(r"(?:rtt|round-trip) min/avg/max(?:/mdev)? = (\d{1,9}(?:\.\d{1,9})?)/")
+_CLOCK = re.compile(r"(\d{1,12})(?:\.(\d{9}))?(?!\d)")
+
+#: Paths of counters in /sys: netdev/statistics/NAME, device/ports/N/counters/NAME, and the
+#: driver's own in hw_counters.
+_NETDEV = re.compile(r"\./([^/:]+)/statistics/([^/:]+):(\d{1,20})")
+_PORT = re.compile(r"\./([^/:]+)/ports/(\d{1,5})/(?:hw_)?counters/([^/:]+):(\d{1,20})")
+_ETHTOOL = re.compile(r"ethtool/([^/]+)/([^:]{1,80}): *(\d{1,20})")
+
+
+class TrialResults(msgspec.Struct):
+    """The results of a round of trials; fields as in ``Preflight``.
+
+    ``reverse_names`` are by node the names that it has for the addresses in its trial.
+    """
+
+    pings: list[Ping] = []
+    lookups: list[Lookup] = []
+    clocks: list[Clock] = []
+    rises: list[Rise] = []
+    untried: dict[str, str] = {}
+    reverse_names: dict[str, tuple[str, ...]] = {}
+
+
+class _Program(msgspec.Struct, frozen=True):
+    """A program's exit status and output; ``heard`` is the word behind the status of a ping."""
+
+    status: str
+    heard: str
+    output: tuple[str, ...]
+
+
+def add_answer(results: TrialResults, answer: NodeAnswer, trial: NodeTrial) -> None:
+    """Add the results of one node's trials; ``untried`` gets the reasons of missing ones."""
+    node = answer.node
+    try:
+        programs, sections = _split_trials(node, answer.raw)
+    except ProbeError as error:
+        for name in ("ping", "mtu", "names", "clocks", "counters"):
+            results.untried.setdefault(name, answer.trouble or str(error))
+        return
+    for number, echo in enumerate(trial.echoes):
+        _add_echo(results, echo, programs.get(("ping", number)))
+    for number, name in enumerate(trial.names, len(trial.echoes)):
+        program = programs.get(("name", number))
+        if program is None:
+            reason = f"{node}: the name {name} was not found in time"
+            results.untried.setdefault("names", reason)
+        elif program.status == "127":
+            results.untried.setdefault("names", f"{node}: it has no getent program")
+        else:
+            ips = (line.split()[0] for line in program.output if line.split())
+            addresses = tuple(dict.fromkeys(ip for ip in ips if is_address(ip)))
+            results.lookups.append(Lookup(node, name, addresses))
+    results.reverse_names[node] = tuple(
+        dict.fromkeys(
+            name
+            for (kind, _), program in programs.items()
+            for ip, *names in filter(None, map(str.split, program.output))
+            if kind == "address" and is_address(ip)
+            for name in names
+        )
+    )
+    _add_times(results, answer, sections)
+
+
+def _split_trials(
+    node: str, raw: str
+) -> tuple[dict[tuple[str, int], _Program], dict[str, tuple[str, ...]]]:
+    """Return the programs by kind and number, and the lines of the other sections.
+
+    Raises:
+        ProbeError: the beginning or the end is missing.
+    """
+    lines, start, end = find_frame(raw, FIRST, LAST)
+    if not start:
+        raise ProbeError(
+            f"{node}: the output of its trials has no beginning; does the node have a POSIX sh?"
+        )
+    if not end:
+        raise ProbeError(f"{node}: the output of its trials was cut off at line {len(lines)}")
+    programs: dict[tuple[str, int], _Program] = {}
+    sections: dict[str, tuple[str, ...]] = {}
+    for _, name, body in list_sections(lines, start, end):
+        if head := _HEAD.fullmatch(" ".join(name.split())):
+            output = tuple(line[2:] for line in body if line.startswith("| "))
+            programs[head[1], int(head[2])] = _Program(head[3], head[4] or "", output)
+        else:
+            sections[name.strip()] = tuple(body)
+    return programs, sections
+
+
+def _add_echo(results: TrialResults, echo: Echo, program: _Program | None) -> None:
+    ping = _parse_ping(echo, program) if program else Skipped("it did not end in time")
+    if isinstance(ping, Skipped):
+        name = "mtu" if echo.whole else "ping"
+        results.untried.setdefault(name, f"{echo.source}: {ping.reason}")
+        return
+    results.pings.append(ping)
+    if ping.sent < ENOUGH_ECHOES <= echo.count:
+        bound = f"a loss under {percent(3 / ping.sent)} would not show"
+        results.untried.setdefault("ping", f"{echo.source} sent {ping.sent}: {bound}")
+
+
+def _parse_ping(echo: Echo, program: _Program) -> Ping | Skipped:
+    """Return the counts and the shortest round trip.
+
+    If no sum was printed, the network may be the reason.
+    """
+    output = program.output
+    counts = next((match for match in map(_COUNTED.search, output) if match), None)
+    last = next((line.strip() for line in reversed(output) if line.strip()), "ping printed nothing")
+    sent, received, message = echo.count, 0, last
+    rtt_s: float | Skipped = Skipped(last)
+    if counts:
+        sent, received, message = int(counts[1]), int(counts[2]), ""
+        if sent == 0 or received > sent:  # ended before the first, or answered by several
+            sent, received = max(sent, echo.count), min(received, max(sent, echo.count))
+        times = next((match for match in map(_TIMES.search, output) if match), None)
+        rtt_s = float(times[1]) / 1e3 if times else Skipped("no echo came back")
+        message = "" if received else _find_complaint(output)
+    elif not any(word in line.lower() for line in output for word in REFUSED):
+        if program.status == "127":
+            return Skipped("it has no ping program")
+        reasons = (line for line in output if line.startswith("ping:"))
+        reason = next(reasons, "it gave no reason")
+        return Skipped(f"its ping does not do that ({reason[:120]})")
+    return Ping(
+        echo.network, echo.source, echo.interface, echo.source_ip, echo.target, echo.target_ip,
+        echo.payload_bytes, echo.whole, sent, received, rtt_s, message,
+        bool(counts) and not received and program.heard == "heard",
+    )  # fmt: skip
+
+
+def _find_complaint(output: Iterable[str]) -> str:
+    """Return the last line that is neither a heading nor a sum."""
+    heads = ("PING ", "--- ", "pipe ")
+    messages = [line for line in output if line.strip() and not line.startswith(heads)]
+    return next((line.strip() for line in reversed(messages) if not _COUNTED.search(line)), "")
+
+
+def _add_times(
+    results: TrialResults, answer: NodeAnswer, sections: dict[str, tuple[str, ...]]
+) -> None:
+    """Add the clock and the rises of counters.
+
+    The trials began after the question and ended before the answer: that bounds the clock's offset.
+    """
+    node = answer.node
+    began, ended = _parse_moment(sections.get("began")), _parse_moment(sections.get("ended"))
+    if began is None or ended is None:
+        results.untried.setdefault("clocks", f"{node} did not report its time")
+        results.untried.setdefault("counters", f"{node} did not report the duration of its trials")
+        return
+    if answer.began_s:
+        results.clocks.append(Clock(node, ended[0] - answer.ended_s, began[1] - answer.began_s))
+    else:
+        results.untried.setdefault("clocks", f"{node} did not report its time")
+    seconds = max(0.001, ended[1] - began[0])
+    before = _parse_counters(sections.get("before", ()))
+    for (interface, counter), after in _parse_counters(sections.get("after", ())).items():
+        rise = after - before.get((interface, counter), 0)
+        if rise > 0:
+            results.rises.append(Rise(node, interface, counter, rise, seconds))
+
+
+def _parse_moment(lines: tuple[str, ...] | None) -> tuple[float, float] | None:
+    """Return the bounds of a clock reading in seconds since 1970.
+
+    Some date programs print no nanoseconds.
+    """
+    match = _CLOCK.match(lines[0].strip()) if lines else None
+    if match is None:
+        return None
+    second = float(match[1])
+    exact = second + int(match[2] or "0") / 1e9
+    return exact, exact if match[2] else second + 1.0
+
+
+def _parse_counters(lines: Iterable[str]) -> dict[tuple[str, str], int]:
+    """Return values by interface (or port, ``mlx5_0:1``) and counter; absent counters are 0."""
+    counters: dict[tuple[str, str], int] = {}
+    for line in lines:
+        if match := _NETDEV.fullmatch(line) or _ETHTOOL.fullmatch(line):
+            counters[match[1], match[2].strip()] = int(match[3])
+        elif match := _PORT.fullmatch(line):
+            counters[f"{match[1]}:{match[2]}", match[3]] = int(match[4])
+    return counters
+
 
 #: Echoes and lookups still running this long after the counters' time are ended: without an answer
 #: of its name server a lookup takes 5 s and more (resolv.conf(5), timeout).

@@ -2,7 +2,7 @@
 # trials SECONDS LIMIT [ping COUNT INTERVAL PAYLOAD WHOLE AFTER SOURCE TARGET | name NAME | address IP]...
 #
 # Tries what this node can do to others, all at once, and prints it in sections for
-# parse_trials.py: echoes from the address SOURCE to TARGET (WHOLE forbids fragments, AFTER is
+# trials.py: echoes from the address SOURCE to TARGET (WHOLE forbids fragments, AFTER is
 # a delay in seconds), what NAMEs mean here and what IPs are called, the clock, and the counters of errors and drops
 # before and after at least SECONDS. What has not ended after LIMIT whole seconds is ended.
 # It sends echo requests, changes nothing, and needs no privilege. The parameters are data.

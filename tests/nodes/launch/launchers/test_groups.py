@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.model.errors import UsageError
-from fabricgauge.nodes.launch.launchers import groups
+from fabricgauge.nodes.launch.launchers import nodes
 from fabricgauge.nodes.launch.launchers.nodes import expand
 
 Sinfo = Callable[..., Path]
@@ -16,11 +16,11 @@ Sinfo = Callable[..., Path]
 @pytest.fixture(autouse=True)
 def own_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The user's groups.conf; there are no others of a site's."""
-    monkeypatch.setattr(groups, "SITE", tmp_path / "none")
+    monkeypatch.setattr(nodes, "SITE", tmp_path / "none")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    groups.resolver.cache_clear()
+    nodes.resolver.cache_clear()
     yield tmp_path / "config" / "clustershell" / "groups.conf"
-    groups.resolver.cache_clear()
+    nodes.resolver.cache_clear()
 
 
 def test_the_sample_that_pip_installs_beside_clustershell_is_no_cluster() -> None:
@@ -42,7 +42,7 @@ def test_the_users_own_groups_are_obeyed_unless_others_can_change_them(own_group
     assert expand("@x") == ("c1", "c2")
     Path(f"{own_groups}.ran").unlink()
     own_groups.chmod(0o666)
-    groups.resolver.cache_clear()
+    nodes.resolver.cache_clear()
     with pytest.raises(UsageError, match=r"groups\.conf holds commands, and others can change it"):
         expand("@x")
     assert not Path(f"{own_groups}.ran").exists()

@@ -19,7 +19,7 @@ from fabricgauge.model.errors import ToolMissing, UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes import process
-from fabricgauge.nodes.launch.launchers.interface import Launcher
+from fabricgauge.nodes.launch.launchers import Launcher
 from fabricgauge.nodes.launch.launchers.nodes import (
     MOST_BYTES,
     expand,

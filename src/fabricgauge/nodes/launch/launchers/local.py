@@ -4,7 +4,7 @@ import platform
 
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.nodes.launch.launchers.interface import Launcher
+from fabricgauge.nodes.launch.launchers import Launcher
 from fabricgauge.nodes.launch.launchers.nodes import require_host_names, select_nodes
 
 

@@ -10,7 +10,7 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes.launch.environment import forwarded_names
-from fabricgauge.nodes.launch.launchers.interface import Launcher
+from fabricgauge.nodes.launch.launchers import Launcher
 from fabricgauge.nodes.launch.launchers.nodes import expand, select_nodes
 
 #: A user may work inside a step of the job (``srun --pty bash``). Without this variable, another

@@ -8,8 +8,7 @@ from functools import partial
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.host_access import HostAccess, LaunchCommand
 from fabricgauge.model.plan import PlannedLaunch
-from fabricgauge.nodes.launch.launchers import slurm
-from fabricgauge.nodes.launch.launchers.interface import Launcher
+from fabricgauge.nodes.launch.launchers import Launcher, slurm
 from fabricgauge.nodes.launch.mpi_impls import (
     MpiImplementation,
     has_own_cores,

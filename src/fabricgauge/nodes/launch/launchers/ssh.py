@@ -6,7 +6,7 @@ from pathlib import Path
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
-from fabricgauge.nodes.launch.launchers.interface import Launcher
+from fabricgauge.nodes.launch.launchers import Launcher
 from fabricgauge.nodes.launch.launchers.nodes import require_host_names, select_nodes
 
 #: ssh(1): forward neither agent nor display, even if the user's configuration does; never ask for a

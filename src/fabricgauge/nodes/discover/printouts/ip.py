@@ -1,19 +1,92 @@
-"""``ip route`` and ``ip rule``, as text or with ``-j`` → routes, and the rules of tables; pure.
+"""``ip addr``, ``link``, ``route``, ``rule`` → interfaces, routes, and the rules of tables; pure.
 
-As iproute2 6.1 prints them. Routes that lead nowhere (``blackhole``, ``unreachable``) and routes to
-the node itself are left out; one with several next hops gives a route for each. A rule that looks
-at more than the addresses of a packet (its interface, mark, port, user) or leads to no table is
-left out: packets that a program sends by default match none of these.
+As iproute2 6.1 prints them, as text or with ``-j``.
+
+Only ``-d`` names the kind of a link. Without it, bridges and links of containers and guests are
+known by their ports and by the names that their programs give them.
+
+Routes that lead nowhere (``blackhole``, ``unreachable``) and routes to the node itself are left
+out; one with several next hops gives a route for each. A rule that looks at more than the addresses
+of a packet (its interface, mark, port, user) or leads to no table is left out: packets that a
+program sends by default match none of these.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.errors import ProbeError
+from fabricgauge.model.fabric import NO_IPOIB, Interface
 from fabricgauge.model.inventory import Route, RoutingRule
+from fabricgauge.model.ip_link import IpLink
+from fabricgauge.nodes.discover.parse_probe import (
+    MEDIUM,
+    parse_addresses,
+    parse_ipoib_port,
+    parse_links_json,
+    parse_links_text,
+)
 from fabricgauge.nodes.discover.printouts import figures
 from fabricgauge.nodes.discover.printouts.lines import parse_entries, split_lines, to_table, to_word
 from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.sections import AnswerSection
+
+_TOOL = "ip addr"
+_ABSENT = Skipped(f"{_TOOL} does not give it")
+
+#: Names that programs give to links without a cable: Docker ("Bridge network driver"), libvirt
+#: (virbr), Podman, LXD, CNI plugins; Calico, containers' ends; OpenVPN.
+_NAMES = (
+    (re.compile(r"(?:docker|virbr|lxcbr|lxdbr|podman|cni)\d+|br-[0-9a-f]{12}"), "bridge"),
+    (re.compile(r"(?:veth|cali)\w+|vnet\d+"), "veth"),
+    (re.compile(r"(?:tun|tap)\d+"), "tun"),
+)
+
+
+def parse_interfaces(text: str, argument: str = "") -> Parts:
+    """Return the interfaces in the order of the printout."""
+    section = AnswerSection("", _TOOL, 1, tuple(split_lines(text)))
+    try:
+        is_json = text.lstrip()[:1] == "["
+        links = parse_links_json(section) if is_json else parse_links_text(section)
+        interfaces = tuple(_build_interface(section, link, links) for link in links)
+    except ProbeError as error:
+        return Parts(troubles=(str(error).partition("; see")[0].removeprefix(": "),))
+    return Parts(interfaces=interfaces)
+
+
+def _build_interface(section: AnswerSection, link: IpLink, links: Iterable[IpLink]) -> Interface:
+    off = Skipped(f"{link.name} is switched off (ip link set {link.name} up)")
+    return Interface(
+        name=link.name,
+        driver=_find_driver(link, links),
+        operstate=link.operstate.lower(),
+        carrier="LOWER_UP" in link.flags if link.up else off,
+        speed_bit_s=_ABSENT,
+        mtu_bytes=link.mtu_bytes,
+        mac=link.mac,
+        addresses=parse_addresses(section, link),
+        shaper=_ABSENT,
+        numa_node=_ABSENT,
+        ipoib=parse_ipoib_port(link.name, {}) if link.medium == MEDIUM else NO_IPOIB,
+        master=link.master,
+        parent=link.parent,
+    )
+
+
+def _find_driver(link: IpLink, links: Iterable[IpLink]) -> str | Skipped:
+    """Return the kind of a link, by its own line, its ports or its name; a bond has MASTER."""
+    if link.kind:
+        return link.kind
+    if "LOOPBACK" in link.flags:
+        return "loopback"
+    if "MASTER" in link.flags:
+        return "bonding"
+    if any(port.master == link.name for port in links):
+        return "bridge"
+    names = (driver for pattern, driver in _NAMES if pattern.fullmatch(link.name))
+    return next(names, _ABSENT)
+
 
 _IP_ROUTE = "ip route"
 #: Types of ip-route(8) that precede the destination; the first may be left out.

@@ -1,1 +1,0 @@
-"""Inventories → classes of like nodes and who stands out; pure."""
