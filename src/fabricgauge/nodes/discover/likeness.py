@@ -96,28 +96,22 @@ def list_traits(
     """
     node = inventory.node
     parts = _name_parts(inventory, products)
-    traits = {
-        attribute: Trait("shape", value) for attribute, value in _list_shape(inventory, memory)
-    }
-    traits |= {part: Trait("part", adapter.kind) for part, adapter in parts.items()}
+    traits: dict[str, Trait] = {}
+
+    def add(kind: str, values: Iterable[tuple[str, str]]) -> None:
+        traits.update((attribute, Trait(kind, value)) for attribute, value in values)
+
+    add("shape", _list_shape(inventory, memory))
+    add("part", ((part, adapter.kind) for part, adapter in parts.items()))
     stacks = sorted(inventory.stacks, key=lambda stack: stack.kind)
-    traits |= {stack.kind: Trait("part", stack.version) for stack in stacks}
+    add("part", ((stack.kind, stack.version) for stack in stacks))
     if isinstance(node, Node):
-        traits |= {
-            attribute: Trait("end", value)
-            for attribute, value in _list_memberships(node, members, parts)
-        }
-    traits |= {
-        attribute: Trait("detail", value) for attribute, value in _list_node_details(inventory)
-    }
-    traits |= {
-        f"{detail} of {part.removeprefix(ADAPTER)}": Trait("detail", value, part)
-        for part, adapter in parts.items()
-        for detail, value in _list_adapter_details(inventory, adapter)
-    }
-    traits |= {
-        attribute: Trait("detail", value) for attribute, value in _list_printed_ports(inventory)
-    }
+        add("end", _list_memberships(node, members, parts))
+    add("detail", _list_node_details(inventory))
+    for part, adapter in parts.items():
+        for detail, value in _list_adapter_details(inventory, adapter):
+            traits[f"{detail} of {part.removeprefix(ADAPTER)}"] = Trait("detail", value, part)
+    add("detail", _list_printed_ports(inventory))
     names = {part: adapter.interfaces or adapter.rdma_devices for part, adapter in parts.items()}
     return Traits(
         inventory.name,
@@ -148,18 +142,18 @@ def _name_parts(inventory: Inventory, products: Mapping[str, str]) -> dict[str, 
     counts: Counter[str] = Counter()
     parts: dict[str, Adapter] = {}
     physical = (adapter for adapter in inventory.adapters if adapter.bus not in virtual_buses)
-    for adapter in sorted(physical, key=_get_bus_order):
+
+    def get_bus_order(adapter: Adapter) -> tuple[str, tuple[str, ...]]:
+        bus = normalise_bus(adapter.bus) if isinstance(adapter.bus, str) else "~"
+        return bus, adapter.interfaces
+
+    for adapter in sorted(physical, key=get_bus_order):
         identity = identify_adapter(inventory, adapter)
         product = products.get(identity, identity)
         counts[product] += 1
         number = f" #{counts[product]}" if counts[product] > 1 else ""
         parts[f"{ADAPTER}{product}{number}"] = adapter
     return parts
-
-
-def _get_bus_order(adapter: Adapter) -> tuple[str, tuple[str, ...]]:
-    bus = normalise_bus(adapter.bus) if isinstance(adapter.bus, str) else "~"
-    return bus, adapter.interfaces
 
 
 def _list_shape(inventory: Inventory, memory: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -267,14 +261,6 @@ def _describe_port(port: RdmaPort) -> str:
     return ", ".join(value for value in values if isinstance(value, str) and value)
 
 
-def group_members(networks: Iterable[Network]) -> dict[str, Members]:
-    by_node: dict[str, Members] = {}
-    for network in networks:
-        for member in network.members:
-            by_node.setdefault(member.node, {}).setdefault(network.name, []).append(member)
-    return by_node
-
-
 def _list_memberships(
     node: Node, members: Members, adapters: Mapping[str, Adapter]
 ) -> Iterator[tuple[str, str]]:
@@ -329,15 +315,18 @@ def classify_nodes(
 
     Like nodes are also compared by their members of ``networks``.
     """
-    products = _name_products(inventories)
-    memory = _name_memory_sizes(inventories)
-    members = group_members(networks)
-    node_traits = [
-        list_traits(inventory, products, memory, members.get(inventory.name, {}))
-        for inventory in inventories
-        if inventory.sources
-    ]
-    return classify_traits(node_traits)
+    products, memory = _name_products(inventories), _name_memory_sizes(inventories)
+    members: dict[str, Members] = {}
+    for network in networks:
+        for member in network.members:
+            members.setdefault(member.node, {}).setdefault(network.name, []).append(member)
+    return classify_traits(
+        [
+            list_traits(inventory, products, memory, members.get(inventory.name, {}))
+            for inventory in inventories
+            if inventory.sources
+        ]
+    )
 
 
 def classify_traits(node_traits: Sequence[Traits]) -> tuple[LikeNodes, ...]:

@@ -56,6 +56,9 @@ def build_node(node: str, sections: Sections) -> Node:
         verbs = parse_ibv_devinfo(texts["ibv_devinfo"])
         ports += [("ibv_devinfo", port) for port in verbs.rdma_ports]
     functions = (*parse_net(texts).adapters, *rdma.adapters)
+    settings = sections["settings"].parse_pairs(":") if "settings" in sections else {}
+    facts = {key.replace("/", "."): " ".join(value.split()) for key, value in settings.items()}
+    facts |= sections["facts"].parse_pairs(": ") if "facts" in sections else {}
     return Node(
         name=node,
         hostname=hostname,
@@ -64,7 +67,7 @@ def build_node(node: str, sections: Sections) -> Node:
         cpu_count=sections["cpus"].parse_number(cpus, "number of processors", minimum=1),
         kernel=kernel,
         interfaces=_list_interfaces(node, sections),
-        facts=_list_facts(sections),
+        facts=facts,
         adapters=merge_adapters([("/sys", adapter) for adapter in functions], []),
         rdma_ports=merge_rdma_ports(ports, []),
     )
@@ -80,12 +83,6 @@ def _get_line(node: str, sections: Sections, name: str) -> str:
             "it needs uname, readlink, cat, and /proc mounted"
         )
     return text
-
-
-def _list_facts(sections: Sections) -> dict[str, str]:
-    settings = sections["settings"].parse_pairs(":") if "settings" in sections else {}
-    facts = {key.replace("/", "."): " ".join(value.split()) for key, value in settings.items()}
-    return facts | (sections["facts"].parse_pairs(": ") if "facts" in sections else {})
 
 
 def _list_interfaces(node: str, sections: Sections) -> tuple[Interface, ...]:
@@ -128,8 +125,17 @@ def _build_interface(
     system = _read_system(node, sections, link)
     values = system if isinstance(system, dict) else {}
     driver = _choose_driver(label, sections, link, values)
-    port_values = _read_ipoib_port(sections, link, values)
-    speed = parse_rate(node, link.name, driver, _read_speed(label, sections, link, system))
+    port_values: dict[str, str] = {}
+    if values and link.medium == MEDIUM:  # a child has the port of its parent
+        parent = sections.get(f"sys {link.name.rpartition('.')[0]}")
+        port_values = {**(parent.parse_pairs(": ") if parent else {}), **values}
+    stated_speed: int | Skipped = Skipped(f"{label} gives no speed")
+    if isinstance(system, Skipped):
+        stated_speed = system
+    elif "speed" in system:
+        section = sections[f"sys {link.name}"]
+        stated_speed = section.parse_number(system["speed"], "speed", minimum=-1)
+    speed = parse_rate(node, link.name, driver, stated_speed)
     operstate = link.operstate.lower()
     if operstate == "unknown":  # the ip of busybox does not print it
         operstate = values.get("operstate", operstate)
@@ -153,14 +159,6 @@ def _build_interface(
     )
 
 
-def _read_ipoib_port(sections: Sections, link: IpLink, values: dict[str, str]) -> dict[str, str]:
-    """Return the /sys values of the port behind IP over InfiniBand; a child has its parent's."""
-    if not values or link.medium != MEDIUM:
-        return {}
-    parent = sections.get(f"sys {link.name.rpartition('.')[0]}")
-    return {**(parent.parse_pairs(": ") if parent else {}), **values}
-
-
 def _read_system(node: str, sections: Sections, link: IpLink) -> dict[str, str] | Skipped:
     """Return the /sys values, if their interface is the one that ``ip`` showed.
 
@@ -175,16 +173,6 @@ def _read_system(node: str, sections: Sections, link: IpLink) -> dict[str, str] 
     if index != link.index or values.get("address", "").lower() != link.mac.lower():
         return Skipped(f"/sys of {node} shows another network namespace than the node's own")
     return values
-
-
-def _read_speed(
-    label: str, sections: Sections, link: IpLink, system: dict[str, str] | Skipped
-) -> int | Skipped:
-    if isinstance(system, Skipped):
-        return system
-    if "speed" not in system:
-        return Skipped(f"{label} gives no speed")
-    return sections[f"sys {link.name}"].parse_number(system["speed"], "speed", minimum=-1)
 
 
 def _choose_driver(
@@ -314,17 +302,16 @@ def parse_addresses(section: AnswerSection, link: IpLink) -> tuple[Address, ...]
     Raises:
         ProbeError: an address is not valid.
     """
-    ip_addresses = (address for address in link.addresses if address.family in ("inet", "inet6"))
-    return tuple(_parse_address(section, address) for address in ip_addresses)
-
-
-def _parse_address(section: AnswerSection, address: IpAddress) -> Address:
-    try:
-        interface = ipaddress.ip_interface(address.cidr)
-    except ValueError as error:
-        text = f"{address.ip!r:.60}/{address.prefix_length}"
-        raise section.make_error(f"not an address: {text}") from error
-    return Address(str(interface.ip), address.prefix_length)
+    addresses: list[Address] = []
+    for address in link.addresses:
+        if address.family in ("inet", "inet6"):
+            try:
+                ip = str(ipaddress.ip_interface(address.cidr).ip)
+            except ValueError as error:
+                text = f"{address.ip!r:.60}/{address.prefix_length}"
+                raise section.make_error(f"not an address: {text}") from error
+            addresses.append(Address(ip, address.prefix_length))
+    return tuple(addresses)
 
 
 #: Units that ``tc`` appends to a rate (tc(8), "UNITS"); powers of ten.

@@ -23,7 +23,7 @@ SURVEY = "survey.sh"
 #: A node with 600 interfaces prints half of this; a node that prints without end is stopped here.
 MAX_BYTES = 16_000_000
 
-#: The longest wait before the program notices an interrupt.
+#: The longest wait before the program notices a signal that came just before the wait.
 INTERRUPT_CHECK_S = 0.25
 
 #: Length of the text that is searched for a refused shell's last line.
@@ -77,19 +77,15 @@ def ask_nodes(
         for _ in range(min(parallel, len(hosts))):
             Thread(target=work, name="probe", daemon=True).start()
         for _ in hosts:
-            yield _await_answer(arrived)
-    finally:
-        group.end()
-
-
-def _await_answer(arrived: "SimpleQueue[NodeAnswer | BaseException]") -> NodeAnswer:
-    """Return the next answer; a signal just before a wait is noticed after INTERRUPT_CHECK_S."""
-    while True:
-        with suppress(Empty):
-            answer = arrived.get(timeout=INTERRUPT_CHECK_S)
+            answer: NodeAnswer | BaseException | None = None
+            while answer is None:
+                with suppress(Empty):
+                    answer = arrived.get(timeout=INTERRUPT_CHECK_S)
             if isinstance(answer, BaseException):
                 raise answer
-            return answer
+            yield answer
+    finally:
+        group.end()
 
 
 def read_script(name: str = "probe.sh") -> str:

@@ -3,7 +3,7 @@
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -76,13 +76,21 @@ def find_mpis() -> tuple[Mpi, ...]:
 
     Wrappers that are the same file count as one MPI. Unknown wrappers are left out.
     """
+    return _describe_all((_embedded_wrapper(), *_find_programs(WRAPPERS)), describe_mpi)
+
+
+def _find_programs(names: Iterable[str]) -> Iterator[Path]:
+    """Yield the paths of the programs that are on PATH."""
+    return map(Path, filter(None, map(shutil.which, names)))
+
+
+def _describe_all(programs: Iterable[Path], describe: Callable[[Path], Mpi]) -> tuple[Mpi, ...]:
     mpis: dict[Path, Mpi] = {}
-    for wrapper in _wrappers():
-        identity = wrapper.resolve()
-        if identity in mpis:
-            continue
-        with suppress(CannotRun):
-            mpis[identity] = describe_mpi(wrapper)
+    for program in programs:
+        identity = program.resolve()
+        if identity not in mpis and program.exists():
+            with suppress(CannotRun):
+                mpis[identity] = describe(program)
     return tuple(mpis.values())
 
 
@@ -115,16 +123,8 @@ def find_runtimes() -> tuple[Mpi, ...]:
         for pattern in USUAL_FOLDERS
         for folder in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True)
     ]
-    paths = (shutil.which(name) for name in RUNTIME_LAUNCHERS)
-    launchers = [Path(path) for path in paths if path]
-    launchers += [folder / name for folder in folders for name in RUNTIME_LAUNCHERS]
-    mpis: dict[Path, Mpi] = {}
-    for launcher in launchers:
-        identity = launcher.resolve()
-        if identity not in mpis and launcher.exists():
-            with suppress(CannotRun):
-                mpis[identity] = describe_launcher(launcher)
-    return tuple(mpis.values())
+    usual = (folder / name for folder in folders for name in RUNTIME_LAUNCHERS)
+    return _describe_all((*_find_programs(RUNTIME_LAUNCHERS), *usual), describe_launcher)
 
 
 def describe_launcher(mpiexec: Path) -> Mpi:
@@ -140,7 +140,10 @@ def describe_launcher(mpiexec: Path) -> Mpi:
         if match := sign.search(completed.stdout + completed.stderr):
             home = launcher.resolve().parent.parent
             env = intel_variables(home) if kind == "intelmpi" else {}
-            return Mpi(kind, match[1], _wrapper_beside(launcher, kind), launcher, env=env)
+            # Debian's wrapper without suffix may be another MPI's.
+            wrapper = launcher.parent / f"mpicxx.{kind}"
+            wrapper = wrapper if wrapper.exists() else launcher.parent / "mpicxx"
+            return Mpi(kind, match[1], wrapper, launcher, env=env)
     raise CannotRun(
         f"{launcher} is not the launcher of MPICH, Open MPI or Intel MPI; name the mpiexec of one"
         " of these"
@@ -166,15 +169,6 @@ def _embedded_wrapper() -> Path:
     return Path(sys.prefix) / "bin" / "mpicxx"
 
 
-def _wrappers() -> Iterator[Path]:
-    if _embedded_wrapper().exists():
-        yield _embedded_wrapper()
-    for name in WRAPPERS:
-        path = shutil.which(name)
-        if path:
-            yield Path(path)
-
-
 def _absolute(program: Path) -> Path:
     """Return the wrapper's path without following links: its name determines what it does."""
     path = shutil.which(program)
@@ -194,12 +188,6 @@ def _find_launcher(wrapper: Path, kind: MpiKind) -> Path:
         f"{wrapper} is {kind}, but its folder has no launcher "
         f"({' or '.join(LAUNCHERS[kind]).format(suffix=suffix)}); install the MPI's run-time part"
     )
-
-
-def _wrapper_beside(launcher: Path, kind: MpiKind) -> Path:
-    """Return the launcher's compiler wrapper; Debian's without suffix may be another MPI's."""
-    named = launcher.parent / f"mpicxx.{kind}"
-    return named if named.exists() else launcher.parent / "mpicxx"
 
 
 def _suffix(wrapper: Path) -> str:

@@ -25,6 +25,7 @@ from fabricgauge.nodes.launch.launchers.nodes import (
     expand,
     require_host_names,
     select_nodes,
+    select_of_job,
 )
 from fabricgauge.store.files.reading import read_bytes
 
@@ -121,11 +122,7 @@ def _reach(request: MeasurementRequest) -> HostAccess:
             f"--launcher job needs a job of PBS, LSF, Grid Engine, OAR or Flux; none of {variables}"
             " is set. Name the nodes with -w to reach them by ssh"
         )
-    requested = select_nodes(request, job.nodes)
-    for node in requested:
-        if node not in job.nodes:
-            raise UsageError(f"this job has no node {node!r}; it has {', '.join(job.nodes)}")
-    return access(job, tuple(node for node in job.nodes if node in requested))
+    return access(job, select_of_job(request, job.nodes, "this job"))
 
 
 def _is_usual(request: MeasurementRequest) -> bool:

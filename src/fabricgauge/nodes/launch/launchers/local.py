@@ -3,7 +3,6 @@
 import platform
 
 from fabricgauge.model.host_access import Host, HostAccess
-from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes.launch.launchers import Launcher
 from fabricgauge.nodes.launch.launchers.nodes import require_host_names, select_nodes
 
@@ -17,8 +16,7 @@ def access(nodes: tuple[str, ...]) -> HostAccess:
     return HostAccess("local", tuple(Host(node, ()) for node in require_host_names(nodes)))
 
 
-def _reach(request: MeasurementRequest) -> HostAccess:
-    return access(select_nodes(request) or (platform.node(),))
-
-
-LAUNCHER = Launcher(_reach, lambda request: not select_nodes(request))
+LAUNCHER = Launcher(
+    lambda request: access(select_nodes(request) or (platform.node(),)),
+    lambda request: not select_nodes(request),
+)

@@ -58,6 +58,9 @@ _SLOTS = re.compile(r":[0-9]+$|,$")
 _AROUND_OPERATORS = re.compile(r"(?<! ) *([,!&^]) *")
 #: A group's name that its command would read as an option.
 _OPTION = re.compile(r"[@:]-")
+#: Commas outside brackets, and ClusterShell's operators beside them.
+_COMMA = re.compile(r",(?![^\[\]]*\])")
+_SET_OPERATORS = frozenset("!&^")
 
 
 def expand(nodelist: str, exclude: str = "", option: str = "--nodelist") -> tuple[str, ...]:
@@ -91,11 +94,6 @@ def expand_ranks(nodelist: str, option: str) -> tuple[str, ...]:
     return tuple(node for part in parts for node in expand(part, option=option))
 
 
-#: Commas outside brackets, and ClusterShell's operators beside them.
-_COMMA = re.compile(r",(?![^\[\]]*\])")
-_SET_OPERATORS = frozenset("!&^")
-
-
 def select_nodes(request: MeasurementRequest, known: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return the nodes that the request names, else the ``known`` nodes, without excluded nodes.
 
@@ -109,6 +107,19 @@ def select_nodes(request: MeasurementRequest, known: tuple[str, ...] = ()) -> tu
     if not known or not request.exclude:
         return known
     return expand(",".join(known), request.exclude)
+
+
+def select_of_job(request: MeasurementRequest, nodes: tuple[str, ...], job: str) -> tuple[str, ...]:
+    """Return the requested of a job's ``nodes``, in the job's order; messages call it ``job``.
+
+    Raises:
+        UsageError: as ``expand``, or the job does not contain a requested node.
+    """
+    requested = select_nodes(request, nodes)
+    for node in requested:
+        if node not in nodes:
+            raise UsageError(f"{job} has no node {node!r}; it has {', '.join(nodes)}")
+    return tuple(node for node in nodes if node in requested)
 
 
 def _read_nodelist(text: str) -> str:

@@ -11,7 +11,7 @@ from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes.launch.environment import forwarded_names
 from fabricgauge.nodes.launch.launchers import Launcher
-from fabricgauge.nodes.launch.launchers.nodes import expand, select_nodes
+from fabricgauge.nodes.launch.launchers.nodes import expand, select_nodes, select_of_job
 
 #: A user may work inside a step of the job (``srun --pty bash``). Without this variable, another
 #: step would wait for that step's processors (srun(1), ``SLURM_OVERLAP``).
@@ -54,11 +54,7 @@ def reach(request: MeasurementRequest, starter: str = "slurm") -> HostAccess:
             " or submit a job: fabricgauge submit"
         )
     job, nodes = job_nodes
-    requested = select_nodes(request, nodes)
-    for node in requested:
-        if node not in nodes:
-            raise UsageError(f"job {job} has no node {node!r}; it has {', '.join(nodes)}")
-    return access(job, tuple(node for node in nodes if node in requested), starter)
+    return access(job, select_of_job(request, nodes, f"job {job}"), starter)
 
 
 def _is_usual(request: MeasurementRequest) -> bool:

@@ -48,29 +48,19 @@ def _host_words(launch: PlannedLaunch) -> tuple[str, ...]:
 
 def _transport(launch: PlannedLaunch, access: HostAccess, _mpi: Mpi) -> dict[str, str]:
     variables = {} if has_own_cores(launch, access) else {"I_MPI_PIN": "0"}
-    if access.launcher == "srun":
-        variables |= _slurm_pmi()
+    if access.launcher == "srun":  # the library with which this MPI talks to srun
+        library = os.environ.get("I_MPI_PMI_LIBRARY") or find_library("pmi2")
+        variables |= {"I_MPI_PMI_LIBRARY": library} if library else {}
     if is_loopback(launch.network):
         return {**variables, "I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp", "FI_TCP_IFACE": "lo"}
     if launch.ports:
-        return {**variables, "I_MPI_FABRICS": "shm:ofi", **_native_variables(launch)}
+        variables |= {"I_MPI_FABRICS": "shm:ofi", **native.variables(launch)}
+        if variables.get("FI_PROVIDER") == native.VERBS:
+            variables["FI_PROVIDER"] = "mlx,verbs"  # mlx is its own provider on top of UCX
+        return variables
     if is_pinned(launch):
         return {**variables, "I_MPI_FABRICS": "shm:ofi", "FI_PROVIDER": "tcp"}
     return variables
-
-
-def _native_variables(launch: PlannedLaunch) -> dict[str, str]:
-    """Return ``native.variables`` with ``mlx``, Intel MPI's own provider on top of UCX, first."""
-    variables = native.variables(launch)
-    if variables.get("FI_PROVIDER") == native.VERBS:
-        variables["FI_PROVIDER"] = "mlx,verbs"
-    return variables
-
-
-def _slurm_pmi() -> dict[str, str]:
-    """Return the library with which this MPI talks to srun, unless the site names one."""
-    library = os.environ.get("I_MPI_PMI_LIBRARY") or find_library("pmi2")
-    return {"I_MPI_PMI_LIBRARY": library} if library else {}
 
 
 #: Rank 0 prints ``[0] MPI startup(): libfabric provider: tcp``.

@@ -50,38 +50,24 @@ def variables(launch: PlannedLaunch) -> dict[str, str]:
     """Return variables that keep UCX and libfabric on the launch's ports; empty without ports."""
     if not launch.ports:
         return {}
-    if launch.ports == (EACH_PORTS,):
-        return _name_each_network(PROVIDERS.get(launch.technology))
-    devices = tuple(dict.fromkeys(port.partition(":")[0] for port in launch.ports))
-    values = {
-        "UCX_NET_DEVICES": ",".join(launch.ports),
-        "UCX_MAX_RNDV_RAILS": str(len(launch.ports)),
-    }
-    provider = PROVIDERS.get(launch.technology)
-    if provider is None:
-        return values
-    values["FI_PROVIDER"] = provider.name
-    if provider.devices:
-        values[provider.devices] = ",".join(devices)
-    if len(devices) == 1:
-        if provider.device:
-            values[provider.device] = devices[0]
-        if unit := _UNIT.fullmatch(devices[0]):
-            values |= dict.fromkeys(provider.units, unit[1])
+    if launch.ports == (EACH_PORTS,):  # a job's launches know their ports only when the job runs
+        rails, devices, device, unit = EACH_RAILS, EACH_DEVICES, ONE_DEVICE, ONE_UNIT
+    else:
+        names = dict.fromkeys(port.partition(":")[0] for port in launch.ports)
+        rails, devices = str(len(launch.ports)), ",".join(names)
+        device = devices if len(names) == 1 else ""
+        match = _UNIT.fullmatch(device)
+        unit = match[1] if match else ""
+    values = {"UCX_NET_DEVICES": ",".join(launch.ports), "UCX_MAX_RNDV_RAILS": rails}
+    if provider := PROVIDERS.get(launch.technology):
+        values["FI_PROVIDER"] = provider.name
+        if provider.devices:
+            values[provider.devices] = devices
+        if provider.device and device:
+            values[provider.device] = device
+        if unit:
+            values |= dict.fromkeys(provider.units, unit)
     return values
-
-
-def _name_each_network(provider: NativeProvider | None) -> dict[str, str]:
-    """Return variables of a job's launches, which know their ports only when the job runs."""
-    values = {"UCX_NET_DEVICES": EACH_PORTS, "UCX_MAX_RNDV_RAILS": EACH_RAILS}
-    if provider is None:
-        return values
-    values["FI_PROVIDER"] = provider.name
-    if provider.devices:
-        values[provider.devices] = EACH_DEVICES
-    if provider.device:
-        values[provider.device] = ONE_DEVICE
-    return values | dict.fromkeys(provider.units, ONE_UNIT)
 
 
 #: With these variables UCX prints its transports; MPICH and Open MPI may both be built on it.

@@ -99,13 +99,11 @@ def _parameters(launch: PlannedLaunch, is_orte: bool) -> dict[str, str]:
         return {**_btl("tcp,self", "lo"), **osc}
     if is_pinned(launch) and launch.subnet:
         # Names of interfaces may differ between nodes, so subnets are given.
-        network = launch.network
-        subnet = launch.subnet
-        if ":" in subnet:
+        if ":" in launch.subnet:
             raise CannotRun(
-                f"Open MPI cannot be pinned to {network} ({subnet}): it accepts only IPv4 subnets."
-                " Measure with another MPI (--mpi mpich), without MPI (--tool iperf3), or other"
-                " networks (--network)"
+                f"Open MPI cannot be pinned to {launch.network} ({launch.subnet}): it accepts only"
+                " IPv4 subnets. Measure with another MPI (--mpi mpich), without MPI (--tool"
+                " iperf3), or other networks (--network)"
             )
         return {**_btl(f"tcp,self,{'vader' if is_orte else 'sm'}", launch.subnet), **osc}
     return osc if is_orte else {}
@@ -135,10 +133,9 @@ def _parse_transports(line: str) -> tuple[str, ...]:
 
 #: ob1 has no TCP if both include and exclude are set.
 CONFLICTING_VARIABLES = ("OMPI_MCA_btl_tcp_if_exclude",)
-VERBOSE_VARIABLES = {"OMPI_MCA_btl_base_verbose": "10", **native.UCX_VERBOSE}
 MPI_IMPL = MpiImplementation(
     command, _transport, "pmix",
-    verbose_variables=VERBOSE_VARIABLES,
+    verbose_variables={"OMPI_MCA_btl_base_verbose": "10", **native.UCX_VERBOSE},
     parse_transports=_parse_transports,
     conflicting_variables=CONFLICTING_VARIABLES,
 )  # fmt: skip
