@@ -12,7 +12,7 @@ from fabricgauge.doctor.examining import examine
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.inventory import Gpu, Inventory, PcieLink
 from fabricgauge.model.preflight import Preflight
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 
 A100, PCIE = "470--a100-ten-adapters", "384--eight-gpus-one-adapter"
 MODULES = ("ib_uverbs", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem")

@@ -18,7 +18,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Checked, Finding, Severity
 from fabricgauge.model.preflight import Preflight
 from fabricgauge.nodes.discover.interface import parse_fabric
-from fabricgauge.nodes.discover.printouts.lines import parse_pairs
+from fabricgauge.nodes.discover.printouts.parsing import parse_pairs
 from fabricgauge.nodes.discover.probe import read_script
 from fabricgauge.nodes.discover.survey.sysfs import parse_priorities
 

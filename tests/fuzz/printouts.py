@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 from tests.fuzz.mutations import FIXTURES, Lines, broken
 
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.printouts.table import PARSERS
 
 #: Fixtures lie under the tool's name but for these.
@@ -22,7 +22,7 @@ _FOLDERS = {
 #: Rows that share a parser are tried once.
 NAMES = tuple({parser: name for name, parser in reversed(PARSERS.items())}.values())[::-1]
 ARGUMENTS = ("", "-l", "eth0", "-i eth0", "/NIC=1 /INFO", '-i "<b>\n\x1b[31m', "-i", " ")
-#: No figure of a machine is larger; see LARGEST_NUMBER in nodes/discover/printouts/lines.py.
+#: No figure of a machine is larger; see LARGEST_NUMBER in nodes/discover/printouts/parsing.py.
 LARGEST = 1e18
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
 SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6

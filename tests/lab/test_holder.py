@@ -24,7 +24,7 @@ def bystander() -> Iterator[int]:
 @given(st.text(alphabet=st.characters(exclude_characters="\n")), st.integers(0, 2**63))
 def test_start_time_is_read_whatever_the_program_is_called(name: str, ticks: int) -> None:
     fields = " ".join(["S", *map(str, range(18)), str(ticks), "0", "0"])
-    assert holder.parse_start_ticks(f"12 ({name}) {fields}\n") == ticks
+    assert holder.parse_stat(f"12 ({name}) {fields}\n", 22) == ticks
 
 
 def test_process_is_alive_until_it_ends(bystander: int) -> None:

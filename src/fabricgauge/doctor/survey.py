@@ -19,7 +19,7 @@ from fabricgauge.nodes.discover.interface import (
 )
 from fabricgauge.nodes.discover.likeness import classify_nodes
 from fabricgauge.nodes.discover.ports import classify_ports
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.printouts.subnet import (
     is_subnet_printout,
     merge_subnets,

@@ -243,7 +243,12 @@ def _apply_to_nodes(state: LabState) -> LabState:
     networks = [network.name for network in state.networks]
     write_hosts(directory, networks, [node.name for node in state.nodes], state.faults)
     _write_limits(directory / LIMITS, state.faults)
-    return msgspec.structs.replace(state, senders=_restart_senders(state))
+    for sender in state.senders:  # they start anew, so that a changed rate takes effect
+        if is_alive(sender):
+            with suppress(ProcessLookupError):
+                os.kill(sender.pid, signal.SIGKILL)
+    senders = (_start_sender(state, fault) for fault in _select(state.faults, "drops"))
+    return msgspec.structs.replace(state, senders=tuple(senders))
 
 
 def _write_limits(folder: Path, faults: Sequence[LabFault]) -> None:
@@ -254,15 +259,6 @@ def _write_limits(folder: Path, faults: Sequence[LabFault]) -> None:
             file.unlink()
     for node, limit_bytes in limits.items():
         (folder / node).write_text(f"{limit_bytes // 1024}\n")
-
-
-def _restart_senders(state: LabState) -> tuple[NodeHolder, ...]:
-    """End all senders and start those of the active faults: so a changed rate takes effect."""
-    for sender in state.senders:
-        if is_alive(sender):
-            with suppress(ProcessLookupError):
-                os.kill(sender.pid, signal.SIGKILL)
-    return tuple(_start_sender(state, fault) for fault in _select(state.faults, "drops"))
 
 
 def _start_sender(state: LabState, fault: LabFault) -> NodeHolder:

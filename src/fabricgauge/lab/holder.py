@@ -68,16 +68,21 @@ def is_alive(holder: NodeHolder) -> bool:
 
 def start_ticks(pid: int) -> int | None:
     """Return a process's start in clock ticks since boot (proc(5), field 22 of stat)."""
+    text = _read_of(pid, "stat")
+    return parse_stat(text, 22) if text else None
+
+
+def parse_stat(text: str, field: int) -> int:
+    """Return a field from 3 on of a stat line, whose second field may hold blanks and brackets."""
+    return int(text.rpartition(")")[2].split()[field - 3])
+
+
+def _read_of(pid: int, name: str) -> str:
+    """Return the text of /proc/PID/NAME; empty if the process has ended, or is another user's."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        return Path(f"/proc/{pid}/{name}").read_text(errors="replace")
     except OSError:
-        return None
-    return parse_start_ticks(text)
-
-
-def parse_start_ticks(text: str) -> int:
-    """Return field 22 of a stat line, whose second field may hold blanks and brackets."""
-    return int(text.rpartition(")")[2].split()[19])
+        return ""
 
 
 def net_inode(pid: int) -> int | None:
@@ -127,25 +132,15 @@ def foreign_members(marks: Marks, directory: Path) -> frozenset[int]:
     reaching = {
         pid
         for pid, _ in _processes()
-        if pid != os.getpid() and f"\0{directory}/ssh_config\0" in _command_line(pid)
+        if pid != os.getpid() and f"\0{directory}/ssh_config\0" in _read_of(pid, "cmdline")
     }
     return frozenset(inside | reaching)
 
 
-def _command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace")
-    except OSError:
-        return ""
-
-
 def parent_of(pid: int) -> int:
     """Return the parent of a process (proc(5), field 4 of stat), 0 if it has ended."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-    except OSError:
-        return 0
-    return int(text.rpartition(")")[2].split()[1])
+    text = _read_of(pid, "stat")
+    return parse_stat(text, 4) if text else 0
 
 
 def processes_in(net_inode: int) -> frozenset[int]:
@@ -181,14 +176,9 @@ def _processes() -> Iterator[tuple[int, int]]:
 
 
 def _mark(pid: int, token: str) -> str:
-    try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return ""
-    for mark in (HOLDER_MARK, ENTERED_MARK):
-        if f"{mark}={token}".encode() in environment:
-            return mark
-    return ""
+    environment = _read_of(pid, "environ").split("\0")
+    marks = (HOLDER_MARK, ENTERED_MARK)
+    return next((mark for mark in marks if f"{mark}={token}" in environment), "")
 
 
 #: The configuration of a link takes milliseconds, or longer on a busy machine.

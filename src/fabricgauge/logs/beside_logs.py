@@ -14,7 +14,7 @@ from fabricgauge.logs.readers.suites import Found
 from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
 from fabricgauge.model.suite import UNREADABLE, GpuTopology, SuiteCurve, UnparsedLine
 from fabricgauge.nodes.discover.printouts import gpus
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.survey.same import merge_gpus
 from fabricgauge.store.files.reading import opened
 

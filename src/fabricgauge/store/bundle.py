@@ -100,7 +100,10 @@ class Bundle:
         texts: dict[str, str] = {}
         for file in _files(folder):
             name = shown(file.stem)
-            texts[shown(file.name) if name in texts else name] = _read_text(file, self.path)
+            reading = reporting("read", file, "a bundle holds copies, no links")
+            with reading, opened(file, self.path) as answer:
+                text = answer.read(MOST_BYTES).decode(errors="replace")
+            texts[shown(file.name) if name in texts else name] = text
         return texts
 
 
@@ -178,8 +181,3 @@ def _entries(folder: Path) -> list[Path]:
 def _is_text(file: Path) -> bool:
     """Check for a regular file with a known ending: reading a pipe would wait."""
     return file.suffix in SUFFIXES and file.is_file()
-
-
-def _read_text(file: Path, root: Path) -> str:
-    with reporting("read", file, "a bundle holds copies, no links"), opened(file, root) as answer:
-        return answer.read(MOST_BYTES).decode(errors="replace")

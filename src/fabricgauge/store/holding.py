@@ -60,7 +60,7 @@ def _lock_owner_file(folder: int, path: Path) -> int:
         file = open_kept(OWNER, folder)
         try:
             if not try_lock(file):
-                raise UsageError(_refusal(path, _read(file)))
+                raise UsageError(_describe_owner(path, file))
             if _has_name(file, folder):
                 owner = RunOwner(platform.node(), os.getpid(), now_utc())
                 os.ftruncate(file, 0)
@@ -86,13 +86,6 @@ def try_lock(file: int) -> bool:
     return True
 
 
-def _read(file: int) -> RunOwner | None:
-    try:
-        return msgspec.json.decode(os.pread(file, _MOST_BYTES, 0), type=RunOwner)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None  # the program has not written its name yet
-
-
 def _has_name(file: int, folder: int) -> bool:
     """Check that the file still has its name: the last owner may just have removed it."""
     with suppress(FileNotFoundError):
@@ -101,8 +94,10 @@ def _has_name(file: int, folder: int) -> bool:
     return False
 
 
-def _refusal(path: Path, owner: RunOwner | None) -> str:
-    if owner is None:
+def _describe_owner(path: Path, file: int) -> str:
+    try:
+        owner = msgspec.json.decode(os.pread(file, _MOST_BYTES, 0), type=RunOwner)
+    except (msgspec.MsgspecError, UnicodeDecodeError):  # it has not written its name yet
         return f"another program works on {path}; wait until it has ended"
     worker = f"process {owner.pid} on {owner.host}"
     return f"{worker} works on {path} since {owner.since_utc}; wait until it has ended, or end it"

@@ -96,7 +96,7 @@ class RunDirectory:
         return next(filter(None, map(not_own, paths)), "")
 
     def has(self, name: str) -> bool:
-        return (self.path / name).exists()
+        return (self.path / name).is_file()
 
     def raw(self, name: str) -> Path:
         """Return the folder ``raw/<name>``, made if needed; ``name`` never comes from a host."""
@@ -300,6 +300,7 @@ def now_utc(form: str = "%Y-%m-%dT%H:%M:%SZ") -> str:
     return datetime.now(timezone.utc).strftime(form)
 
 
+#: ``20261126T205147Z-5c14f7``: the start of a run.
 _NAME = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-")
 
 
@@ -359,28 +360,23 @@ def describe(
     verdict: str = "", problem: str = "",
 ) -> StoredRun:  # fmt: skip
     """Return a run as a list shows it; its name has the start if ``started_utc`` is unknown."""
+    if not started_utc and (match := _NAME.match(directory.identity)):
+        started_utc = "{}-{}-{}T{}:{}:{}Z".format(*match.groups())
     path = str(directory.path)
-    started_utc = started_utc or _start_in_name(directory.identity)
     return StoredRun(path, kind, started_utc, nodes, verdict, directory.complete, problem)
 
 
-def _start_in_name(identity: str) -> str:
-    """Return ``20261126T205147Z-5c14f7`` as ``2026-11-26T20:51:47Z``, empty for another name."""
-    match = _NAME.match(identity)
-    return "{}-{}-{}T{}:{}:{}Z".format(*match.groups()) if match else ""
-
-
 def _kind(directory: RunDirectory) -> str:
-    if _exists(directory, "batch.json"):
+    if directory.has("batch.json"):
         return "submit"
-    tool = directory.read("plan.json", _Plan).tool if _exists(directory, "plan.json") else ""
+    tool = directory.read("plan.json", _Plan).tool if directory.has("plan.json") else ""
     return "import" if tool == "import" else "check"
 
 
 def read_nodes(directory: RunDirectory, folder: str = "") -> tuple[str, ...]:
     """Return the nodes of a run, or of the run in ``folder``, which ends with a slash."""
     name = f"{folder}fabric.json"
-    if not _exists(directory, name):
+    if not directory.has(name):
         return ()
     return tuple(node.name for node in directory.read(name, _Fabric).nodes)
 
@@ -391,11 +387,11 @@ def read_overall(directory: RunDirectory) -> str:
     Raises:
         StoreError: a file is damaged, or report.json and verdicts.json contradict each other.
     """
-    if not _exists(directory, "report.json"):
+    if not directory.has("report.json"):
         return ""
     read = directory.read("report.json", _Report).overall
     overall = read.value if read else ""
-    if not _exists(directory, "verdicts.json"):
+    if not directory.has("verdicts.json"):
         return overall
     verdicts = directory.read("verdicts.json", tuple[_Verdict, ...])
     grave = {verdict.outcome for verdict in verdicts} & _GRAVE
@@ -405,7 +401,3 @@ def read_overall(directory: RunDirectory) -> str:
         f"report.json says {overall}, verdicts.json {' and '.join(sorted(grave)) or 'not'}: one"
         f" was edited; fabricgauge report {directory.identity} judges the records"
     )
-
-
-def _exists(directory: RunDirectory, name: str) -> bool:
-    return (directory.path / name).is_file()

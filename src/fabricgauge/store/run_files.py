@@ -179,7 +179,7 @@ def load(directory: RunDirectory) -> Run:
         StoreError: the directory holds no run, or one of its files cannot be read.
     """
     about = _read_about(directory)
-    if not (directory.path / "plan.json").exists():
+    if not directory.has("plan.json"):
         raise StoreError(
             f"{directory.path} has no measurements yet; read the results of a submitted run's jobs"
             f" with fabricgauge collect {directory.path}"
@@ -210,7 +210,7 @@ _LIBRARIES, _PREFLIGHT, _TRANSPORTS = "libraries.json", "preflight.json", "trans
 
 def _read_optional(directory: RunDirectory, name: str, kind: type[_T], default: _T) -> _T:
     """Return the value of a file that imported runs do not have, or ``default``."""
-    return directory.read(name, kind) if (directory.path / name).exists() else default
+    return directory.read(name, kind) if directory.has(name) else default
 
 
 def _transport_facts(transports: dict[str, str]) -> dict[str, str]:
@@ -467,7 +467,7 @@ def write_batch(directory: RunDirectory, about: About, batch: Batch) -> None:
 
 def read_batch(directory: RunDirectory) -> Batch:
     """Return the common facts of a run's jobs; StoreError if no batch system runs it."""
-    if (directory.path / "run.json").exists() and not (directory.path / _BATCH).exists():
+    if directory.has("run.json") and not directory.has(_BATCH):
         raise StoreError(
             f"{directory.path} is no run of Slurm jobs; measure the rest with"
             f" fabricgauge check --resume {directory.path}"

@@ -12,7 +12,7 @@ from tests.report.html.test_page import Page
 from fabricgauge.model.fabric import Node, Unreached
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.surveyed import Surveyed
-from fabricgauge.nodes.discover.printouts.parts import make_port
+from fabricgauge.nodes.discover.printouts.parsing import make_port
 from fabricgauge.report.content.discovery import KIND, unreached
 from fabricgauge.report.content.inventory import port as port_in_words
 from fabricgauge.report.formats import formats_of

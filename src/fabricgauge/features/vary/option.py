@@ -30,6 +30,7 @@ from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
 from fabricgauge.store.holding import run_lock
 from fabricgauge.store.run_directory import RunDirectory, describe, find, read_nodes
+from fabricgauge.store.settings import Settings
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
 USUAL_BLOCKS = 10

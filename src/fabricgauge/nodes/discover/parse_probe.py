@@ -18,7 +18,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import NO_CABLE, NO_IPOIB, Address, Interface, IpoibPort, Node, Shaper
 from fabricgauge.model.ip_link import IpAddress, IpLink, Number, read_ip_json
-from fabricgauge.nodes.discover.printouts.lines import LARGEST_NUMBER, parse_pairs, split_blocks
+from fabricgauge.nodes.discover.printouts.parsing import LARGEST_NUMBER, parse_pairs, split_blocks
 from fabricgauge.nodes.discover.printouts.verbs import LINKS, RATE
 from fabricgauge.nodes.discover.sections import AnswerSection, split_answer
 from fabricgauge.nodes.discover.survey.same import merge_adapters, merge_rdma_ports

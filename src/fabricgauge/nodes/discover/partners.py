@@ -94,12 +94,10 @@ def plan_trials(
     for network, rail in _list_rails(networks):
         for echo in _plan_small_echoes(network, rail, selected):
             echoes[echo.source].append(echo)
-    if "names" not in selected:
-        return {node: NodeTrial(tuple(node_echoes), ()) for node, node_echoes in echoes.items()}
+    trials = {node: NodeTrial(tuple(node_echoes), ()) for node, node_echoes in echoes.items()}
     names = tuple(node.name for node in fabric.nodes if is_name(node.name))
     ips = tuple(dict.fromkeys(member.ip for network in networks for member in network.members))
-    trials: dict[str, NodeTrial] = {}
-    for node, node_echoes in echoes.items():
+    for node, node_echoes in echoes.items() if "names" in selected else ():
         near_names = filter(is_name, (node, *(echo.target for echo in node_echoes)))
         near_ips = (ip for echo in node_echoes for ip in (echo.source_ip, echo.target_ip))
         trials[node] = NodeTrial(

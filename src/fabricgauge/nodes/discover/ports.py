@@ -131,7 +131,9 @@ def name_link(link: PcieLink | Skipped) -> str:
 def list_port_endpoints(name: str, node: Node | Inventory) -> tuple[PortEndpoint, ...]:
     """Return the node's active ports, in the order of their devices' numbers."""
     endpoints = []
-    for port in sorted(node.rdma_ports, key=_get_sort_key):
+    # mlx5_2 comes before mlx5_10.
+    ports = sorted(node.rdma_ports, key=lambda port: (len(port.device), port.device, port.number))
+    for port in ports:
         if port.state == "ACTIVE" and port.protocol in USUAL_MTU:
             adapter = next(
                 (adapter for adapter in node.adapters if port.device in adapter.rdma_devices),
@@ -159,11 +161,6 @@ def _list_upper_interfaces(
         for interface in node.interfaces
         if interface.name in names | masters or interface.parent in names
     )
-
-
-def _get_sort_key(port: RdmaPort) -> tuple[int, str, int]:
-    """Sort ``mlx5_2`` before ``mlx5_10``."""
-    return len(port.device), port.device, port.number
 
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 import msgspec
 
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.nodes.discover.printouts.lines import LARGEST_NUMBER, split_lines
+from fabricgauge.nodes.discover.printouts.parsing import LARGEST_NUMBER, split_lines
 
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(32) if chr(code) not in "\t\n\r"}
 

@@ -62,7 +62,9 @@ def join_networks(
     for subnet in _sort_most_specific_first(declared_subnets):
         if len({endpoint.node.name for endpoint in free.find(subnet)}) > 1:
             groups[subnet] = free.take(subnet)
-    free = _take_by_own_mask(groups, free)
+    by_mask = group_by(free.endpoints, lambda endpoint: endpoint.subnet)
+    groups.update((mask, [*group]) for mask, group in by_mask.items() if _is_network(group))
+    free = FreeEndpoints([endpoint for endpoint in free.endpoints if endpoint.subnet not in groups])
     for subnet in _sort_most_specific_first(groups):
         groups[subnet] += free.take(subnet)
     for subnet in _sort_most_specific_first(endpoint.subnet for endpoint in free.endpoints):
@@ -178,7 +180,7 @@ class FreeEndpoints:
 
     def __init__(self, endpoints: Sequence[AddressEndpoint]) -> None:
         self._all = endpoints
-        self._is_taken = [False] * len(endpoints)
+        self._taken = set[int]()
         self._sorted = sorted(
             (endpoint.ip.version, int(endpoint.ip), number)
             for number, endpoint in enumerate(endpoints)
@@ -187,49 +189,28 @@ class FreeEndpoints:
     @property
     def endpoints(self) -> list[AddressEndpoint]:
         """The free endpoints, in their original order."""
-        return [
-            endpoint
-            for endpoint, is_taken in zip(self._all, self._is_taken, strict=True)
-            if not is_taken
-        ]
+        return [endpoint for number, endpoint in enumerate(self._all) if number not in self._taken]
 
     def find(self, subnet: Subnet) -> list[AddressEndpoint]:
         return [self._all[number] for number in self._find_numbers(subnet)]
 
     def take(self, subnet: Subnet) -> list[AddressEndpoint]:
-        numbers = self._find_numbers(subnet)
-        for number in numbers:
-            self._is_taken[number] = True
-        return [self._all[number] for number in numbers]
+        endpoints = self.find(subnet)
+        self._taken.update(self._find_numbers(subnet))
+        return endpoints
 
     def _find_numbers(self, subnet: Subnet) -> list[int]:
         version, first = subnet.version, int(subnet.network_address)
         start = bisect_left(self._sorted, (version, first, 0))
         end = bisect_left(self._sorted, (version, first + subnet.num_addresses, 0))
-        return sorted(
-            number for _, _, number in self._sorted[start:end] if not self._is_taken[number]
-        )
-
-
-def _take_by_own_mask(
-    groups: dict[Subnet, list[AddressEndpoint]], free: FreeEndpoints
-) -> FreeEndpoints:
-    """Add networks of endpoints with the same subnet to ``groups``; return the free endpoints."""
-    by_mask = group_by(free.endpoints, lambda endpoint: endpoint.subnet)
-    groups.update(
-        (subnet, [*endpoints]) for subnet, endpoints in by_mask.items() if _is_network(endpoints)
-    )
-    return FreeEndpoints([endpoint for endpoint in free.endpoints if endpoint.subnet not in groups])
+        return sorted({number for *_, number in self._sorted[start:end]} - self._taken)
 
 
 def _is_network(endpoints: Sequence[AddressEndpoint]) -> bool:
-    return _join_nodes(endpoints) and not _are_inner_bridges(endpoints)
-
-
-def _join_nodes(endpoints: Sequence[AddressEndpoint]) -> bool:
     """Check for several nodes; the same address on all of them does not join them."""
-    has_nodes = len({endpoint.node.name for endpoint in endpoints}) > 1
-    return has_nodes and len({endpoint.ip for endpoint in endpoints}) > 1
+    node_count = len({endpoint.node.name for endpoint in endpoints})
+    ip_count = len({endpoint.ip for endpoint in endpoints})
+    return node_count > 1 and ip_count > 1 and not _are_inner_bridges(endpoints)
 
 
 def _make_networks(

@@ -48,6 +48,7 @@ REFUSED = (
 
 #: ``ping 3 1 heard``: the trial's number, the program's exit status, and the word ``heard``.
 _HEAD = re.compile(r"(ping|name|address) ([0-9]{1,7}) ([0-9]{1,7})(?: (.*))?")
+_HEADINGS = ("PING ", "--- ", "pipe ")
 _COUNTED = re.compile(r"(\d{1,9}) packets transmitted, (\d{1,9}) (?:packets )?received")
 _TIMES = re.compile(r"(?:rtt|round-trip) min/avg/max(?:/mdev)? = (\d{1,9}(?:\.\d{1,9})?)/")
 _CLOCK = re.compile(r"(\d{1,12})(?:\.(\d{9}))?(?!\d)")
@@ -169,7 +170,10 @@ def _parse_ping(echo: Echo, program: _Program) -> Ping | Skipped:
             sent, received = max(sent, echo.count), min(received, max(sent, echo.count))
         times = next((match for match in map(_TIMES.search, output) if match), None)
         rtt_s = float(times[1]) / 1e3 if times else Skipped("no echo came back")
-        message = "" if received else _find_complaint(output)
+        # The last line that is neither a heading nor a sum.
+        lines = (line.strip() for line in reversed(output) if not line.startswith(_HEADINGS))
+        complaints = (line for line in lines if line and not _COUNTED.search(line))
+        message = "" if received else next(complaints, "")
     elif not any(word in line.lower() for line in output for word in REFUSED):
         if program.status == "127":
             return Skipped("it has no ping program")
@@ -181,13 +185,6 @@ def _parse_ping(echo: Echo, program: _Program) -> Ping | Skipped:
         echo.payload_bytes, echo.whole, sent, received, rtt_s, message,
         bool(counts) and not received and program.heard == "heard",
     )  # fmt: skip
-
-
-def _find_complaint(output: Iterable[str]) -> str:
-    """Return the last line that is neither a heading nor a sum."""
-    heads = ("PING ", "--- ", "pipe ")
-    messages = [line for line in output if line.strip() and not line.startswith(heads)]
-    return next((line.strip() for line in reversed(messages) if not _COUNTED.search(line)), "")
 
 
 def _add_times(

@@ -47,7 +47,11 @@ def write_whole(
         file = os.open(draft, _DRAFT, FILE_MODE, dir_fd=place)
         try:
             try:
-                _fill(file, content)
+                if isinstance(content, bytes):
+                    _write(file, content)
+                else:
+                    with os.fdopen(os.dup(file), "w+b") as buffered:
+                        content(buffered)
                 if mode != FILE_MODE:
                     with suppress(OSError):  # a file system without modes keeps its own
                         os.fchmod(file, mode)
@@ -246,21 +250,17 @@ def folder(path: Path, within: Path | None = None, make: bool = False) -> Iterat
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, FOLDER_MODE, dir_fd=descriptor)
-            child = _below(part, descriptor)
+            if part == "..":
+                raise OSError(errno.ELOOP, "it leads out of its folder")
+            try:
+                child = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
+            except NotADirectoryError as error:
+                raise OSError(errno.ELOOP, f"{part} is a link or a file, no folder") from error
             os.close(descriptor)
             descriptor = child
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _below(part: str, folder: int) -> int:
-    if part == "..":
-        raise OSError(errno.ELOOP, "it leads out of its folder")
-    try:
-        return os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=folder)
-    except NotADirectoryError as error:
-        raise OSError(errno.ELOOP, f"{part} is a link or a file, no folder") from error
 
 
 def open_kept(name: str, place: int, flags: int = 0) -> int:
@@ -279,14 +279,6 @@ def open_kept(name: str, place: int, flags: int = 0) -> int:
         os.close(file)
         raise refused
     return file
-
-
-def _fill(file: int, content: Content) -> None:
-    if isinstance(content, bytes):
-        _write(file, content)
-        return
-    with os.fdopen(os.dup(file), "w+b") as buffered:
-        content(buffered)
 
 
 def _write(file: int, data: bytes) -> None:

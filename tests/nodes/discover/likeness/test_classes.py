@@ -9,7 +9,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, Stack
 from fabricgauge.nodes.discover.likeness import classify_nodes
-from fabricgauge.nodes.discover.printouts.parts import make_adapter
+from fabricgauge.nodes.discover.printouts.parsing import make_adapter
 
 UNSAID = Skipped("x")
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fabricgauge.model.inventory import Adapter, RdmaPort
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.printouts.table import PARSERS
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"

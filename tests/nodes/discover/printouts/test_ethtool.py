@@ -3,7 +3,7 @@ from tests.nodes.discover.printouts.reading import only_adapter, parse, read
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import LinkModes
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 
 
 def test_what_a_port_can_offers_and_hears_is_told_apart() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.nodes.discover.printouts.reading import raw
 
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.printouts.table import (
     PARSERS,
     PrintoutName,

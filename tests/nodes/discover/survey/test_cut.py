@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.nodes.discover.printouts.lines import parse_pairs
+from fabricgauge.nodes.discover.printouts.parsing import parse_pairs
 from fabricgauge.nodes.discover.sections import list_values, split_survey
 
 RAW = """== fabricgauge-probe 1

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from fabricgauge.nodes.discover.survey.firewall import parse_firewall
+from fabricgauge.nodes.discover.survey.system import parse_firewall
 
 NFT = """table inet f {
 	chain input {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, Stack
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter, make_port
+from fabricgauge.nodes.discover.printouts.parsing import Parts, make_adapter, make_port
 from fabricgauge.nodes.discover.survey.understand import MAX_TROUBLES, PartsSource, merge_sources
 
 NO_NODE = Skipped("not asked")

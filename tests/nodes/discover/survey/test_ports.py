@@ -11,7 +11,7 @@ from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network
 from fabricgauge.model.inventory import Inventory, PcieLink, RdmaPort
 from fabricgauge.nodes.discover.ports import add_host_links, classify_ports, name_link
-from fabricgauge.nodes.discover.printouts.parts import make_adapter, make_port
+from fabricgauge.nodes.discover.printouts.parsing import make_adapter, make_port
 from fabricgauge.nodes.discover.printouts.table import parse_named
 from fabricgauge.nodes.discover.survey.understand import ANSWER, build_inventory
 

@@ -10,16 +10,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import LinkModes
 from fabricgauge.nodes.discover.parse_probe import DRIVERS_WITHOUT_WIRE
-from fabricgauge.nodes.discover.printouts import figures, pci
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts import pci
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
     list_words,
+    make_adapter,
+    make_counters_fact,
+    make_speed_fact,
     parse_entries,
     parse_pairs,
     split_lines,
     split_pair,
     to_word,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter
 
 TOOL = "ethtool"
 
@@ -115,7 +118,7 @@ def _make_parts(name: str, values: Mapping[str, str], modes: Mapping[str, Iterab
     """
     link, _, reason = values.get("link-detected", "").partition(" (")
     texts = {"link": link, "link reason": reason.removesuffix(")"), "port": values.get("port", "")}
-    facts = figures.make_speed_fact(name, values.get("speed", ""))
+    facts = make_speed_fact(name, values.get("speed", ""))
     facts |= {f"{key} of {name}": value for key, value in texts.items() if value}
     supported, advertised, partner = (
         _parse_rates(modes.get(key, ())) for key in (SUPPORTED, ADVERTISED, PARTNER)
@@ -168,7 +171,7 @@ def _parse_statistics(text: str, interface: str) -> Parts:
     }
     if not counters:
         return Parts(troubles=(f"ethtool -S: it holds no counter of {interface[:40]!r}",))
-    return Parts(facts=figures.make_counters_fact(interface, counters))
+    return Parts(facts=make_counters_fact(interface, counters))
 
 
 def _parse_driver(text: str, interface: str) -> Parts:

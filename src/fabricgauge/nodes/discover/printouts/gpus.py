@@ -16,9 +16,14 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Gpu, GpuLink, Nearness, PcieLink
-from fabricgauge.nodes.discover.printouts import figures, pci
-from fabricgauge.nodes.discover.printouts.lines import report_unrecognised, split_lines
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts import pci
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    parse_number,
+    parse_whole,
+    report_unrecognised,
+    split_lines,
+)
 
 _NVIDIA_SMI, _ROCM_SMI = "nvidia-smi", "rocm-smi"
 
@@ -48,7 +53,7 @@ def _parse_query(text: str) -> tuple[Gpu, ...]:
             columns = tuple(cell.partition(" [")[0] for cell in cells)
             continue
         row = dict(zip(columns, cells, strict=False))
-        index = figures.parse_whole(row.get("index", ""), "the index", largest=4095)
+        index = parse_whole(row.get("index", ""), "the index", largest=4095)
         bus = pci.parse_address(row.get("pci.bus_id", ""))
         if isinstance(index, int) and (bus or row.get("name")) and len(cells) == len(columns):
             name, link = row.get("name", ""), _parse_pcie_link(row)
@@ -58,10 +63,8 @@ def _parse_query(text: str) -> tuple[Gpu, ...]:
 
 def _parse_pcie_link(row: dict[str, str]) -> PcieLink | Skipped:
     """Return the best link of GPU and slot together, if its columns were queried."""
-    generation = figures.parse_whole(
-        row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S)
-    )
-    lanes = figures.parse_whole(row.get("pcie.link.width.max", ""), "the width", largest=32)
+    generation = parse_whole(row.get("pcie.link.gen.max", ""), "the generation", len(pci.GT_S))
+    lanes = parse_whole(row.get("pcie.link.width.max", ""), "the width", largest=32)
     if isinstance(generation, Skipped) or isinstance(lanes, Skipped) or not generation or not lanes:
         return Skipped("nvidia-smi was not asked for pcie.link.gen.max and pcie.link.width.max")
     return PcieLink(pci.GT_S[generation - 1], lanes)
@@ -100,7 +103,7 @@ def _parse_topology(text: str) -> Parts:
         affinities = cells[len(columns) :]
         # The second is NUMA's; 0-1 if the GPU is near to several nodes.
         text = affinities[1] if has_numa and len(affinities) > 1 else ""
-        numa_node = figures.parse_whole(text, "the NUMA affinity", largest=1 << 16)
+        numa_node = parse_whole(text, "the NUMA affinity", largest=1 << 16)
         gpus.append(Gpu(index, "", "", numa_node, ()))
         links += [
             GpuLink(index, int(peer[1]), _DISTANCES.get(cell, cell))
@@ -128,7 +131,7 @@ def _parse_nvlinks(text: str) -> tuple[Gpu, ...]:
         if head and _UUID in line:
             gpus.append((int(head[1]), line[head.end() :].rpartition(_UUID)[0], []))
         elif link and gpus:
-            rate = figures.parse_number(link[1], "the rate", 8e9)
+            rate = parse_number(link[1], "the rate", 8e9)
             gpus[-1][2].extend([] if isinstance(rate, Skipped) else [rate])
     return tuple(Gpu(index, name, "", _NUMA_UNKNOWN, tuple(rates)) for index, name, rates in gpus)
 
@@ -180,9 +183,7 @@ def _list_links(tables: dict[str, _Cells]) -> tuple[GpuLink, ...]:
 
 
 def _make_gpu(index: int, facts: dict[str, str]) -> Gpu:
-    numa_node = figures.parse_whole(
-        facts.get("(Topology) Numa Node", ""), "the NUMA node", largest=1 << 16
-    )
+    numa_node = parse_whole(facts.get("(Topology) Numa Node", ""), "the NUMA node", largest=1 << 16)
     product = next((facts[key] for key in facts if key.startswith("Card")), "")
     bus = pci.parse_address(facts.get("PCI Bus", "")) or ""
     return Gpu(index, product, bus, numa_node, (), Skipped("rocm-smi does not give it"))

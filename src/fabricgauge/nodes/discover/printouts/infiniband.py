@@ -15,17 +15,19 @@ import msgspec
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import LANE_BIT_S
 from fabricgauge.model.inventory import Adapter, Gid, RdmaPort
-from fabricgauge.nodes.discover.printouts import figures, verbs
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts import verbs
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    make_counters_fact,
     parse_entries,
     parse_pairs,
+    parse_whole,
     report_unrecognised,
     split_blocks,
     split_lines,
     split_pair,
     to_table,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts
 
 _IBSTAT, _IBSTATUS, _DEVINFO, _RDMA = "ibstat", "ibstatus", "ibv_devinfo", "rdma"
 
@@ -366,7 +368,7 @@ def parse_mlxlink(text: str, argument: str = "") -> Parts:
     width, ethernet = values.get("Width", ""), _ETHERNET_SPEED.fullmatch(speed)
     rates: dict[str, object] = {}
     if lane_bit_s := LANE_BIT_S.get(generation := speed.removeprefix("IB-")):
-        lanes = figures.parse_whole(width.removesuffix("x"), "the width", largest=16)
+        lanes = parse_whole(width.removesuffix("x"), "the width", largest=16)
         rates["lane_bit_s"] = lane_bit_s
         rates["rate_bit_s"] = (
             lanes if isinstance(lanes, Skipped) else lanes * _NOMINAL[generation] * 1e9
@@ -388,7 +390,7 @@ def parse_mlxlink(text: str, argument: str = "") -> Parts:
     }
     return Parts(
         rdma_ports=(port,),
-        facts=figures.make_counters_fact(f"{name}:1", counters) if counters else {},
+        facts=make_counters_fact(f"{name}:1", counters) if counters else {},
     )
 
 
@@ -417,4 +419,4 @@ def parse_perfquery(text: str, argument: str = "") -> Parts:
         r"([A-Za-z][A-Za-z0-9_]*)", argument
     )
     name = f"{device[1] if device else f'LID {head[1]}'}:{head[2]}"
-    return Parts(facts=figures.make_counters_fact(name, counters))
+    return Parts(facts=make_counters_fact(name, counters))

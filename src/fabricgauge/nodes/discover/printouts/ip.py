@@ -26,9 +26,14 @@ from fabricgauge.nodes.discover.parse_probe import (
     parse_links_json,
     parse_links_text,
 )
-from fabricgauge.nodes.discover.printouts import figures
-from fabricgauge.nodes.discover.printouts.lines import parse_entries, split_lines, to_table, to_word
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    parse_entries,
+    parse_whole,
+    split_lines,
+    to_table,
+    to_word,
+)
 from fabricgauge.nodes.discover.sections import AnswerSection
 
 _TOOL = "ip addr"
@@ -137,7 +142,7 @@ def _make_routes(entry: dict[str, str], hops: Iterable[dict[str, str]]) -> Itera
         return
     table = "main" if name in _MAIN else name
     for hop in hops or [entry]:
-        metric = figures.parse_whole(entry.get("metric", "0"), "the metric", largest=(1 << 32) - 1)
+        metric = parse_whole(entry.get("metric", "0"), "the metric", largest=(1 << 32) - 1)
         if hop.get("dev") and entry.get("dst") and isinstance(metric, int):
             yield Route(
                 entry["dst"], hop["dev"], hop.get("gateway", ""), entry.get("prefsrc", ""), metric,
@@ -211,6 +216,6 @@ def _parse_rule_text(text: str) -> Iterator[Iterable[RoutingRule]]:
 
 
 def _make_rule(priority: str, source: str, destination: str, table: str) -> Iterator[RoutingRule]:
-    number = figures.parse_whole(priority, "the priority", largest=(1 << 32) - 1)
+    number = parse_whole(priority, "the priority", largest=(1 << 32) - 1)
     if not isinstance(number, Skipped) and table:
         yield RoutingRule(number, source, destination, table)

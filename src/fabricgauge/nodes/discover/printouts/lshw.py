@@ -9,15 +9,17 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from fabricgauge.model.inventory import Adapter
-from fabricgauge.nodes.discover.printouts import figures, pci
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts import pci
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
     list_words,
+    make_adapter,
+    make_speed_fact,
     parse_entries,
     split_blocks,
     split_pair,
     to_table,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter
 
 TOOL = "lshw"
 
@@ -163,4 +165,4 @@ def _list_facts(device: _Device) -> dict[str, str]:
         return {}
     name, settings = device.interfaces[0], device.settings
     facts = {f"{key} of {name}": settings[key] for key in ("link", "ip") if key in settings}
-    return figures.make_speed_fact(name, settings.get("speed") or device.get("size")) | facts
+    return make_speed_fact(name, settings.get("speed") or device.get("size")) | facts

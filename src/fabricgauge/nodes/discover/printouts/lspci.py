@@ -11,13 +11,16 @@ import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, PcieLink
-from fabricgauge.nodes.discover.printouts import figures, pci
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts import pci
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    make_adapter,
     parse_pairs,
+    parse_whole,
+    read_text,
     report_unrecognised,
     split_blocks,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter, read_text
 
 TOOL = "lspci"
 DENIED = "<access denied>"
@@ -135,7 +138,7 @@ def _make_adapter(function: _Function) -> Adapter:
     return make_adapter(
         TOOL, pci.choose_kind(function.device_class, function.product, driver),
         bus=function.bus, vendor=function.vendor, product=function.product, driver=driver,
-        numa_node=figures.parse_whole(numa_node, "the NUMA node")
+        numa_node=parse_whole(numa_node, "the NUMA node")
         if numa_node else Skipped("lspci names none"),
         **function.links,
     )  # fmt: skip

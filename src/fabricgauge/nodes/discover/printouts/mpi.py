@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.model.inventory import Stack
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
     parse_pairs,
     report_unrecognised,
     split_blocks,
     split_lines,
     split_pair,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts
 
 _MPIRUN = "mpirun"
 

@@ -8,14 +8,17 @@ import re
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import RdmaPort
-from fabricgauge.nodes.discover.printouts import figures, verbs
-from fabricgauge.nodes.discover.printouts.lines import (
+from fabricgauge.nodes.discover.printouts import verbs
+from fabricgauge.nodes.discover.printouts.parsing import (
     MAX_TROUBLES,
+    Parts,
     describe_trouble,
+    parse_bit_rate,
+    parse_guid,
+    parse_whole,
     report_unrecognised,
     split_lines,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts
 
 TOOL = "opainfo"
 _HEAD = re.compile(
@@ -81,13 +84,13 @@ def _make_port(fields: dict[str, str]) -> RdmaPort:
     return verbs.build_port(
         TOOL, fields["device"], int(fields["number"]), values, "omni-path", "",
         reason=values.get("OfflineDisabledReason", ""),
-        lane_bit_s=figures.parse_bit_rate(values.get("LinkSpeed Act", ""), "the speed"),
+        lane_bit_s=parse_bit_rate(values.get("LinkSpeed Act", ""), "the speed"),
         lanes=min(active) if active else Skipped("opainfo gives no active width"),
         lane_bit_s_enabled=_parse_speeds(values, "LinkSpeed En"),
         lane_bit_s_supported=_parse_speeds(values, "LinkSpeed Sup"),
         lanes_enabled=_parse_widths(values, "LinkWidth En"),
         lanes_supported=_parse_widths(values, "LinkWidth Sup"),
-        guid=figures.parse_guid(fields["guid"].rpartition(":")[2], "the port's GUID"), **states,
+        guid=parse_guid(fields["guid"].rpartition(":")[2], "the port's GUID"), **states,
     )  # fmt: skip
 
 
@@ -96,11 +99,11 @@ _NO_PHYSICAL = Skipped("opainfo gives the physical state of ports that are down 
 
 def _parse_widths(values: dict[str, str], label: str) -> tuple[int, ...]:
     words = values.get(label, "").split(",")
-    widths = (figures.parse_whole(word.strip(), "a width", largest=64) for word in words)
+    widths = (parse_whole(word.strip(), "a width", largest=64) for word in words)
     return tuple(sorted({width for width in widths if isinstance(width, int) and width}))
 
 
 def _parse_speeds(values: dict[str, str], label: str) -> tuple[float, ...]:
     words = values.get(label, "").split(",")
-    rates = (figures.parse_bit_rate(word.strip(), "a speed") for word in words)
+    rates = (parse_bit_rate(word.strip(), "a speed") for word in words)
     return tuple(sorted({rate for rate in rates if isinstance(rate, float)}))

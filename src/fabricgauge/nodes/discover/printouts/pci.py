@@ -4,7 +4,7 @@ import re
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import PcieLink
-from fabricgauge.nodes.discover.printouts import figures
+from fabricgauge.nodes.discover.printouts.parsing import parse_number
 
 _ADDRESS = re.compile(
     r"(?:([0-9a-fA-F]{4,8}):)?([0-9a-fA-F]{2}):([0-9a-fA-F]{2})\.([0-7])", re.ASCII
@@ -40,7 +40,7 @@ def parse_link(line: str, label: str) -> PcieLink | Skipped:
     speed, width = _SPEED.search(line[:_MAX_LINE]), _WIDTH.search(line[:_MAX_LINE])
     if speed is None or width is None or int(width[1]) == 0:
         return Skipped(f"{label} is given as {line.strip()[:80]!r}")
-    gt_s = figures.parse_number(speed[1], label)
+    gt_s = parse_number(speed[1], label)
     return gt_s if isinstance(gt_s, Skipped) else PcieLink(gt_s, int(width[1]))
 
 

@@ -7,8 +7,13 @@ bus nor interface.
 import re
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.nodes.discover.printouts.lines import report_unrecognised, split_lines, split_pair
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    make_adapter,
+    report_unrecognised,
+    split_lines,
+    split_pair,
+)
 
 TOOL = "qcu64e"
 CURRENT, SUPPORTED = "Current Configuration", "Supported Configurations"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from fabricgauge.model.adapter import LANE_BIT_S
 from fabricgauge.model.inventory import PortErrors, Subnet, SubnetLink, SubnetPort
-from fabricgauge.nodes.discover.printouts.lines import split_lines
+from fabricgauge.nodes.discover.printouts.parsing import split_lines
 
 _GUID = re.compile(r"(?:0x)?([0-9a-fA-F]{1,16})")
 _HEAD = re.compile(

@@ -17,7 +17,7 @@ from fabricgauge.nodes.discover.printouts import (
     opainfo,
     qcu,
 )
-from fabricgauge.nodes.discover.printouts.parts import Parts
+from fabricgauge.nodes.discover.printouts.parsing import Parts
 
 Parser = Callable[[str, str], Parts]
 

@@ -8,8 +8,15 @@ from typing import Any
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter, RdmaPort
-from fabricgauge.nodes.discover.printouts import figures
-from fabricgauge.nodes.discover.printouts.parts import make_adapter, make_port
+from fabricgauge.nodes.discover.printouts.parsing import (
+    make_adapter,
+    make_port,
+    parse_guid,
+    parse_hex,
+    parse_number,
+    parse_whole,
+    skip_unread,
+)
 
 #: Logical states: ibstat's, ibstatus', ibv_devinfo's, rdma's and opainfo's words (rdma-core 44,
 #: iproute2 6.1, opa-ff 10.11), in lower case; ``up`` is the state of an interface that stands for
@@ -58,14 +65,14 @@ KIND_OF = {**{name: name for name in LAYER_OF}, "roce": "ethernet", "iwarp": "et
 
 def parse_state(text: str, label: str) -> str | Skipped:
     """Return ``ACTIVE``, ``INIT``, ``ARMED`` or ``DOWN`` for ``PORT_ACTIVE (4)``, ``4: ACTIVE``."""
-    return STATES.get(_strip_number(text).lower()) or figures.skip_unread(text, label)
+    return STATES.get(_strip_number(text).lower()) or skip_unread(text, label)
 
 
 def parse_physical_state(text: str, label: str) -> str | Skipped:
     """Return ``LinkUp`` for ``LINK_UP (5)`` or ``5: LinkUp``, ``Offline`` for ``OPA_OFFLINE``."""
     word = _strip_number(text)
     if not word.isupper():
-        return word or figures.skip_unread(text, label)
+        return word or skip_unread(text, label)
     return word.removeprefix("OPA_").replace("_", " ").title().replace(" ", "")
 
 
@@ -77,23 +84,23 @@ def _strip_number(text: str) -> str:
 
 
 def _parse_lid(text: str, label: str) -> int | Skipped:
-    parse = figures.parse_hex if text.startswith("0x") else figures.parse_whole
+    parse = parse_hex if text.startswith("0x") else parse_whole
     return parse(text, label)
 
 
 def _parse_rate(text: str, label: str) -> float | Skipped:
     """Read ``100 Gb/sec (4X EDR)``, ``25.0 Gbps (32)`` or ``200`` as bit/s."""
-    return figures.parse_number(text.partition(" ")[0], label, 1e9)
+    return parse_number(text.partition(" ")[0], label, 1e9)
 
 
 def _parse_lanes(text: str, label: str) -> int | Skipped:
     match = _LANES.search(text[:60])
-    return int(match[1]) if match and int(match[1]) else figures.skip_unread(text, label)
+    return int(match[1]) if match and int(match[1]) else skip_unread(text, label)
 
 
 def _parse_mtu(text: str, label: str) -> int | Skipped:
     """Return 4096 for ``4096 (5)``."""
-    return figures.parse_whole(text.partition(" ")[0], label, largest=1 << 20)
+    return parse_whole(text.partition(" ")[0], label, largest=1 << 20)
 
 
 def _parse_guid(text: str, label: str) -> str | Skipped:
@@ -103,12 +110,12 @@ def _parse_guid(text: str, label: str) -> str | Skipped:
     """
     gid = text[:60].partition(",")[0].strip()
     if ":" not in gid:
-        return figures.parse_guid(gid, label)
+        return parse_guid(gid, label)
     try:
         half = int(ipaddress.IPv6Address(gid)) & (1 << 64) - 1
     except ValueError:
         half = 0
-    return f"0x{half:016x}" if half else figures.skip_unread(text, label)
+    return f"0x{half:016x}" if half else skip_unread(text, label)
 
 
 #: ibv_devinfo's kinds of GIDs (rdma-core 44, libibverbs/examples/devinfo.c, gid_type_str), in the
@@ -140,7 +147,7 @@ _FIELDS: dict[str, tuple[Callable[[str, str], object], str]] = {
     "mtu_bytes": (_parse_mtu, "the MTU"),
     "max_mtu_bytes": (_parse_mtu, "the largest MTU"),
     "guid": (_parse_guid, "the port's GUID"),
-    "interface": (lambda text, label: text or figures.skip_unread(text, label), "the interface"),
+    "interface": (lambda text, label: text or skip_unread(text, label), "the interface"),
 }
 
 #: Each tool's labels of the fields that it prints: rdma-core 44, iproute2 6.1, opa-ff 10.11, and

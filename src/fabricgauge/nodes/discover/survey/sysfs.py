@@ -18,9 +18,13 @@ from collections.abc import Mapping
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import LANE_BIT_S, UNSET, Priorities
 from fabricgauge.model.inventory import Adapter, Gid, Gpu, PcieLink, RdmaPort
-from fabricgauge.nodes.discover.printouts import figures, pci, verbs
-from fabricgauge.nodes.discover.printouts.lines import parse_pairs
-from fabricgauge.nodes.discover.printouts.parts import Parts, make_adapter
+from fabricgauge.nodes.discover.printouts import pci, verbs
+from fabricgauge.nodes.discover.printouts.parsing import (
+    Parts,
+    make_adapter,
+    parse_pairs,
+    parse_whole,
+)
 from fabricgauge.nodes.discover.printouts.pci import DRIVERS, choose_kind
 from fabricgauge.nodes.discover.sections import list_values
 
@@ -268,7 +272,7 @@ _MAPPED = re.compile(r"([0-9]|[1-5][0-9]|6[0-3]):([0-7])")
 def parse_priorities(values: Mapping[str, str], port: str) -> Priorities:
     """Read the ``values`` of a port's section; text that is not understood is unknown."""
     word = values.get("traffic_class", "")
-    traffic_class = figures.parse_whole(
+    traffic_class = parse_whole(
         word.removeprefix("Global tclass="), f"traffic class of {port}", 255
     )
     pfc_words = values.get("prio-pfc", "").split()
@@ -276,9 +280,7 @@ def parse_priorities(values: Mapping[str, str], port: str) -> Priorities:
     mapped = map(_MAPPED.fullmatch, values.get("dscp-prio", "").split())
     return Priorities(
         traffic_class=UNSET if word == UNSET else traffic_class,
-        cm_tos=figures.parse_whole(
-            values.get("default_roce_tos", ""), f"default TOS of {port}", 255
-        ),
+        cm_tos=parse_whole(values.get("default_roce_tos", ""), f"default TOS of {port}", 255),
         pfc=tuple(int(state[1]) for state in states if state[2] == "on")
         if states and len(states) == len(pfc_words)
         else Skipped(f"dcb does not give the priorities with PFC of {port}"),

@@ -13,9 +13,8 @@ from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Interface, Node
 from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort, Stack
 from fabricgauge.nodes.discover.parse_probe import Sections, build_node
-from fabricgauge.nodes.discover.printouts.lines import parse_pairs
-from fabricgauge.nodes.discover.printouts.parts import Parts
-from fabricgauge.nodes.discover.sections import SurveyAnswer, split_answer, split_survey
+from fabricgauge.nodes.discover.printouts.parsing import Parts, parse_pairs
+from fabricgauge.nodes.discover.sections import split_answer, split_survey
 from fabricgauge.nodes.discover.survey.same import (
     VAGUE,
     merge_adapters,
@@ -74,7 +73,11 @@ def build_inventory(
     if isinstance(node, Skipped) and not answer.sections:
         node = Skipped(trouble) if trouble else node
         return merge_sources(name, node, printed, troubles + sorted(unused))
-    troubles += _list_gaps(name, node, answer, trouble)
+    gaps = [f"{name}: {answer_trouble}" for answer_trouble in answer.troubles]
+    if isinstance(node, Skipped):
+        gaps = [] if trouble else [node.reason]
+    late_tools = filter(None, answer.sections.get("late", "").split("\n"))
+    troubles += [*gaps, *(f"{name}: {tool} did not end within its time" for tool in late_tools)]
     tools = _parse_printouts({**_list_quick_printouts(quick_sections), **answer.sections}, parse)
     quick_texts = {
         key: section.text
@@ -108,14 +111,6 @@ def _parse_quick_answer(name: str, raw: str | None) -> tuple[Sections, Node | Sk
         return sections, Skipped(str(error))
 
 
-def _list_gaps(name: str, node: Node | Skipped, answer: SurveyAnswer, trouble: str) -> list[str]:
-    gaps = [f"{name}: {answer_trouble}" for answer_trouble in answer.troubles]
-    if isinstance(node, Skipped):
-        gaps = [] if trouble else [node.reason]
-    late_tools = answer.sections.get("late", "").split("\n")
-    return gaps + [f"{name}: {tool} did not end within its time" for tool in late_tools if tool]
-
-
 class PartsSource(msgspec.Struct, frozen=True):
     """A section's or file's name, and its parts."""
 
@@ -139,13 +134,13 @@ def _list_quick_printouts(sections: Sections) -> dict[str, str]:
 
 def _parse_printouts(printouts: Mapping[str, str], parse: Parse) -> list[PartsSource]:
     """Return the printouts that a parser knows; an answer has other sections, on the system."""
-    parsed = ((key, parse(key, printouts[key])) for key in sorted(printouts, key=_get_weight))
+
+    def get_weight(key: str) -> int:
+        weights = (weight for weight, tool in enumerate(_WEIGHT) if key.startswith(tool))
+        return next(weights, len(_WEIGHT))
+
+    parsed = ((key, parse(key, printouts[key])) for key in sorted(printouts, key=get_weight))
     return [PartsSource(key, parts) for key, parts in parsed if parts is not None]
-
-
-def _get_weight(key: str) -> int:
-    weights = (weight for weight, tool in enumerate(_WEIGHT) if key.startswith(tool))
-    return next(weights, len(_WEIGHT))
 
 
 def _add_paths(sources: Iterable[PartsSource], paths: str) -> Iterator[PartsSource]:
