@@ -1,4 +1,4 @@
-"""Sections on limits, memory, kernel, services and the firewall → facts (facts.md has names); pure.
+"""Sections on limits, memory, kernel, services, firewall → facts, named as in facts.md; pure.
 
 Firewall: nft(8) of nftables 1.0; iptables(8) and its extensions, 1.8 (``iptables -S``).
 """
