@@ -50,7 +50,7 @@ from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Verdict
 from fabricgauge.nodes import process
 from fabricgauge.nodes.discover.counters import read_counters
-from fabricgauge.nodes.launch.carrying import AT_ONCE, TIMEOUT_S, on_nodes, usual_bases
+from fabricgauge.nodes.launch.carrying import AT_ONCE, TIMEOUT_S, required_on_nodes, usual_bases
 from fabricgauge.nodes.launch.mpi_impls import is_pinned, start_command
 from fabricgauge.store.files.writing import write_whole
 from fabricgauge.store.run_directory import RunDirectory
@@ -251,7 +251,7 @@ def _recorder_on_nodes(
     raw = directory.raw("launches").absolute()
     listing = process.run(hosts[0].through(("test", "-d", str(raw))), timeout_s=TIMEOUT_S)
     folder = "" if listing.exit_code == 0 else f"{usual_bases('')[0]}/{directory.identity}"
-    with on_nodes(app.library, hosts, required=True) as library:
+    with required_on_nodes(app.library, hosts) as library:
         try:
             yield msgspec.structs.replace(app, library=library, records_folder=folder)
         finally:

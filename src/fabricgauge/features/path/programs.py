@@ -27,7 +27,7 @@ from fabricgauge.nodes.engines.build import (
 )
 from fabricgauge.nodes.engines.library import find_library, library_path
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
-from fabricgauge.nodes.launch.carrying import on_nodes
+from fabricgauge.nodes.launch.carrying import required_on_nodes
 
 TRACER = "fabricgauge-path"
 MACHINE = "x86_64"
@@ -98,9 +98,7 @@ def programs_on_nodes(programs: PathPrograms, target: Target) -> Iterator[PathPr
         is_here = target.access.launcher == "local"
         hosts = target.access.hosts
         with (
-            nullcontext(programs.calls)
-            if is_here
-            else on_nodes(programs.calls, hosts, required=True)
+            nullcontext(programs.calls) if is_here else required_on_nodes(programs.calls, hosts)
         ) as calls:
             yield msgspec.structs.replace(
                 programs, tracer=engine.path, calls=calls, mpi=engine.mpi,

@@ -46,7 +46,7 @@ from fabricgauge.model.words.networks import named
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.model.words.sentences import direction as way
 from fabricgauge.nodes.discover.ranks import find_rank_states
-from fabricgauge.nodes.launch.carrying import on_nodes
+from fabricgauge.nodes.launch.carrying import required_on_nodes
 from fabricgauge.nodes.launch.launch import Running
 from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.process import MARKER
@@ -321,9 +321,7 @@ def soak(
     hosts = [host for host in access.hosts if host.node in launch.nodes]
     is_here = access.launcher == "local"
     asker = Asker(hosts, network, traffic_class) if answers else None
-    with (
-        nullcontext(engine.path) if is_here else on_nodes(engine.path, hosts, required=True) as path
-    ):
+    with nullcontext(engine.path) if is_here else required_on_nodes(engine.path, hosts) as path:
         placed = msgspec.structs.replace(engine, path=path)
         if asker is None:
             soaked, interrupted = _watch(context, launch, network, pace, placed, seconds, None)

@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -156,19 +156,33 @@ def drop(hosts: Iterable[Host], placed: Placed, parcel: Parcel) -> None:
 
 
 @contextmanager
-def on_nodes(file: Path, hosts: Sequence[Host], *, required: bool) -> Iterator[Path]:
+def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Path]:
     """Yield a path at which the nodes have a program; remove the copies at the end.
 
-    A node that cannot hold it fails to start it, unless it is ``required``.
-
-    Raises:
-        CannotRun: a node cannot hold a program that is required.
+    A node that cannot hold it fails to start it.
     """
-    parcel = Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
     bases = usual_bases(str(Path.home()))
     placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
     try:
-        for node, reason in placed.failures.items() if required else ():
+        yield Path(placed.path)
+    finally:
+        drop(hosts, placed, parcel)
+
+
+@contextmanager
+def required_on_nodes(
+    file: Path, hosts: Sequence[Host], bases: Sequence[str] = ()
+) -> Iterator[Path]:
+    """Yield a path at which all nodes have a program; remove the copies at the end.
+
+    Raises:
+        CannotRun: a node cannot hold it.
+    """
+    parcel = Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+    bases = bases or usual_bases(str(Path.home()))
+    placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
+    try:
+        for node, reason in placed.failures.items():
             raise CannotRun(f"{node} cannot hold {file.name}: {reason}")
         yield Path(placed.path)
     finally:
@@ -183,23 +197,36 @@ def script() -> str:
 def _on_all(
     hosts: Iterable[Host], words: Sequence[str], file: Path | None = None
 ) -> dict[str, NodeAnswer]:
-    group, listed = process.ChildGroup(), list(hosts)
+    listed = list(hosts)
+    if not listed:
+        return {}
+    group = process.ChildGroup()
 
     def call(host: Host) -> NodeAnswer:
-        argv = host.through(("sh", "-c", script(), "sh", *words))
-        try:
-            with file.open("rb") if file else nullcontext() as content:
-                stdin = content.fileno() if content else ""
-                completed = process.run(argv, timeout_s=TIMEOUT_S, group=group, stdin=stdin)
-        except (ToolMissing, OSError):
-            return NodeAnswer(host.node, answered=False)
-        return parse_node_answer(host.node, completed.stdout)
+        return _on_node(host, words, file, group)
 
-    with ThreadPoolExecutor(max(1, min(AT_ONCE, len(listed)))) as pool:
+    with ThreadPoolExecutor(min(AT_ONCE, len(listed))) as pool:
         try:
             return {answer.node: answer for answer in pool.map(call, listed)}
         finally:
             group.end()
+
+
+def _on_node(
+    host: Host, words: Sequence[str], file: Path | None, group: process.ChildGroup
+) -> NodeAnswer:
+    argv = host.through(("sh", "-c", script(), "sh", *words))
+    try:
+        if file is None:
+            completed = process.run(argv, timeout_s=TIMEOUT_S, group=group)
+        else:
+            with file.open("rb") as content:
+                completed = process.run(
+                    argv, timeout_s=TIMEOUT_S, group=group, stdin=content.fileno()
+                )
+    except (ToolMissing, OSError):
+        return NodeAnswer(host.node, answered=False)
+    return parse_node_answer(host.node, completed.stdout)
 
 
 def parse_node_answer(node: str, text: str) -> NodeAnswer:
@@ -231,14 +258,16 @@ def read_versions(library: Path) -> str:
 
 def _may_be_alike(version: str, wanted: str) -> bool:
     """Check whether two libraries share a family and a possible version, if both are known."""
-    words, wanted_words = version.split(), wanted.split()
-    numbers = {word for word in words if word[0].isdigit()}
-    wanted_numbers = {word for word in wanted_words if word[0].isdigit()}
+    (family, numbers), (wanted_family, wanted_numbers) = map(_split_versions, (version, wanted))
     if not numbers or not wanted_numbers:
         return True
-    family = [word for word in words if word not in numbers]
-    wanted_family = [word for word in wanted_words if word not in wanted_numbers]
     return family == wanted_family and not numbers.isdisjoint(wanted_numbers)
+
+
+def _split_versions(text: str) -> tuple[str, frozenset[str]]:
+    words = text.split()
+    numbers = frozenset(word for word in words if word[0].isdigit())
+    return " ".join(word for word in words if word not in numbers), numbers
 
 
 def find_mpi_faults(
