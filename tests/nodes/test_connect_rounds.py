@@ -23,13 +23,15 @@ def network(count: int) -> Network:
 
 
 def played(
-    nodes: int, prefixes: Mapping[str, tuple[str, ...]] = {}, ports: range = PORTS
-) -> Connectivity:
+    nodes: int, prefixes: Mapping[str, tuple[str, ...]] = {}, ports: range = PORTS,
+    failures: Mapping[str, str] = {},
+) -> Connectivity:  # fmt: skip
     program = connect_program()
     assert isinstance(program, Path)
     names = tuple(f"c{n}" for n in range(1, nodes + 1))
     hosts = tuple(Host(name, prefixes.get(name, ())) for name in names)
-    return connect(program, HostAccess("local", hosts), network(nodes), lambda _, __: None, ports)
+    access = HostAccess("local", hosts)
+    return connect(program, access, network(nodes), lambda _, __: None, ports, failures)
 
 
 def delayed(seconds: float) -> tuple[str, ...]:
@@ -62,6 +64,12 @@ def test_a_node_whose_program_does_not_start_is_silent_and_accuses_nobody() -> N
     made = played(3, {"c2": ("false",)})
     assert list(made.silent) == ["c2"]
     assert made.failures == () and made.tried["c1"] == made.tried["c3"] == 1
+
+
+def test_a_node_that_cannot_hold_the_program_is_silent_with_the_reason() -> None:
+    made = played(3, failures={"c2": "/tmp forbids execution"})
+    assert made.silent == {"c2": "/tmp forbids execution"}
+    assert made.failures == () and made.tried == {"c1": 1, "c2": 0, "c3": 1}
 
 
 @pytest.mark.slow

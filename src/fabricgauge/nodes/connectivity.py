@@ -163,8 +163,11 @@ def connectivity(
         return program
     ports = mpi_ports(os.environ)
     parcel = Parcel(program, program.name, sha256_of(program))
-    with on_nodes(parcel, access.hosts) as path:
-        connectivities = tuple(connect(path, access, network, keep, ports) for network in networks)
+    with on_nodes(parcel, access.hosts) as placed:
+        path = Path(placed.path)
+        connectivities = tuple(
+            connect(path, access, network, keep, ports, placed.failures) for network in networks
+        )
     for network_round in connectivities:
         if network_round.silent and len(network_round.silent) == len(network_round.tried):
             node, reason = next(iter(network_round.silent.items()))
@@ -173,11 +176,13 @@ def connectivity(
 
 
 def connect(
-    program: Path, access: HostAccess, network: Network, keep: Keep, ports: range = PORTS
-) -> Connectivity:
+    program: Path, access: HostAccess, network: Network, keep: Keep, ports: range = PORTS,
+    failures: Mapping[str, str] = {},
+) -> Connectivity:  # fmt: skip
     """Let every member of ``network`` connect to every other, or to a sample if they are many.
 
     One of ``ports`` is used. ``keep(node, raw)`` gets the output of each node before it is parsed.
+    ``failures`` are the reasons of nodes that cannot hold the program; they are silent.
     """
     hosts = {host.node: host for host in access.hosts}
     start_s: dict[str, float] = {}
@@ -186,8 +191,11 @@ def connect(
     for member in network.members:
         if member.node in hosts:  # a node with several addresses connects from the first
             members.setdefault(member.node, member)
-    rounds = (_play_with_free_port(play_round, group) for group in _groups(list(members.values())))
-    return _connectivity(network.name, members, rounds, start_s)
+    players = [member for node, member in members.items() if node not in failures]
+    rounds = (_play_with_free_port(play_round, group) for group in _groups(players))
+    played = _connectivity(network.name, members, rounds, start_s)
+    unable = {node: failures[node] for node in members if node in failures}
+    return msgspec.structs.replace(played, silent={**unable, **played.silent})
 
 
 def gather_round(

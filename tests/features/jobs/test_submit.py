@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.check.commands import PROGRAM, SHORT, Checked, fabricgauge, until
+from tests.check.test_no_shared_folder import OPTIONS, REASONS, hide
 from tests.features.gpu.gpu_stand_ins import stand_ins
 from tests.features.jobs.slurm_lab import (
     MPIS_AND_LAUNCHERS,
@@ -252,6 +253,25 @@ def test_no_job_is_left_in_a_lab_that_is_removed() -> None:
     done = fabricgauge("submit", "--lab", "--no-wait")
     assert done.returncode == 2
     assert "lab up --slurm" in done.stderr
+
+
+@pytest.mark.slow
+def test_nodes_that_cannot_hold_the_programs_are_named_and_the_rest_is_measured(
+    tmp_path: Path,
+) -> None:
+    with slurm_lab("carry", nodes=4) as state:
+        hide(state.name, OPTIONS)
+        done = Checked(
+            on_head(
+                state, "submit", "--carry", "--mpi", "mpich", "-N", "4", "-o", str(tmp_path), *SHORT
+            ),
+            tmp_path,
+        )
+    coverage = done.words("coverage")
+    for node, reason in REASONS.items():
+        assert f"{node} cannot measure" in coverage and reason in coverage, done.text
+    assert '"nodes":["c1","c2"]' in (done.path / "launches.jsonl").read_text()
+    assert done.outcomes("path") == {"PASS"}, done.text
 
 
 def test_hostile_names_arrive_as_data(slurm: LabState, tmp_path: Path) -> None:

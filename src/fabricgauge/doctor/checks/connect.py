@@ -9,6 +9,7 @@ from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.finding import CONNECT as ID
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.preflight import Connectivity, FailedConnection
+from fabricgauge.model.words import sentences
 
 _OUTCOMES = {
     "no answer": "no answer in 3.5 s",
@@ -25,8 +26,9 @@ _NO_DATA = (
     " small packets pass and large ones do not"
 )
 _NOT_STARTED = (
-    "let the nodes share the cache directory of the machine that runs doctor ($XDG_CACHE_HOME,"
-    " ~/.cache): it holds the program that connects"
+    "let the node start a program: unless it shares the cache directory of the machine that runs"
+    " doctor, one of 1 MB is carried to /tmp or the home; make room there, or mount it without"
+    " noexec"
 )
 _SAME_ADDRESS = "give each node its own address; look for a second node with this address"
 
@@ -47,9 +49,10 @@ def _examine_rounds(cluster: Cluster, rounds: tuple[Connectivity, ...]) -> Itera
     for connectivity in rounds:
         network = connectivity.network
         if connectivity.silent:
+            silent = sentences.folded(connectivity.silent)
             share = f"{len(connectivity.silent)} of {len(connectivity.tried)} nodes"
             yield make_finding(
-                Severity.WARN, network, f"the connections of {share} are unknown",
+                Severity.WARN, network, f"the connections of {silent} are unknown ({share})",
                 *(f"{node}: {reason}" for node, reason in connectivity.silent.items()),
                 remedy=_NOT_STARTED, nodes=tuple(connectivity.silent), network=network,
             )  # fmt: skip

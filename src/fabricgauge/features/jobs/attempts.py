@@ -78,6 +78,19 @@ class Attempt(msgspec.Struct, frozen=True):
         """Return the error messages of the step that asked the nodes."""
         return " ".join(_read(self.path / "discovered.err").split())[:500]
 
+    def unable(self) -> dict[str, str]:
+        """Return the nodes that cannot hold the carried programs, each with the reason."""
+        if not (self.path / "carried").exists():
+            return {}
+        tasks = by_task(_read(self.path / "carried").split("\n"))
+        reasons = dict[str, str]()
+        for task, node in enumerate(self.nodes):
+            lines = tasks.get(task, [])
+            if "end" not in lines:
+                failed = (line.removeprefix("fail ") for line in lines if line.startswith("fail "))
+                reasons[node] = next(failed, "the copy of the programs was broken off")
+        return reasons
+
     def connected(self) -> Iterator[tuple[str, dict[int, str], dict[str, str]]]:
         """Yield each round of connections: its subnet, the nodes by number, the output of each.
 

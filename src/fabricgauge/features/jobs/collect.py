@@ -28,7 +28,7 @@ from fabricgauge.features.jobs.numbers import number_by_folder
 from fabricgauge.features.jobs.slurm.slurm import JobState
 from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, BatchJob
 from fabricgauge.model.errors import CannotRun
-from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.fabric import Fabric, Unreached
 from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
 from fabricgauge.model.preflight import Connectivity
 from fabricgauge.model.words.networks import is_loopback, loopback_of
@@ -117,7 +117,22 @@ def _write_job(
     """Write the fabric of a job's last start, and its launches on the nodes and networks that it
     had.
     """
-    fabric = _fabric(directory, target, last.answers(), last.nodes)
+    unable = last.unable()
+    answers = {node: raw for node, raw in last.answers().items() if node not in unable}
+    fabric = _fabric(directory, target, answers, last.nodes)
+    fabric = msgspec.structs.replace(
+        fabric,
+        unreached=tuple(
+            Unreached(node.name, f"{node.name} cannot measure: {unable[node.name]}", answers=True)
+            if node.name in unable
+            else node
+            for node in fabric.unreached
+        ),
+    )
+    places = last.nodes
+    last = msgspec.structs.replace(
+        last, nodes=tuple(node for node in last.nodes if node not in unable)
+    )
     if not fabric.nodes:
         reasons = "; ".join(node.reason for node in fabric.unreached[:3])
         raise CannotRun(f"job {last.job} could not discover its nodes: {reasons}; {last.trouble()}")
@@ -133,7 +148,7 @@ def _write_job(
         for subnet, names, outputs in last.connected()
         if (network := _network_at(subnet, last.nodes[0], fabric)) is not None
     )
-    launches = tuple(_launches_of_job(job.launches, last, fabric))
+    launches = tuple(_launches_of_job(job.launches, last, places, fabric))
     if all(is_loopback(launch.network) for launch in launches):
         ports = describe_unjoined_ports(fabric, target.request.network)
         parts = (_describe_networks(fabric), ports)
@@ -141,7 +156,7 @@ def _write_job(
     culprits = {
         connectivity.network: find_connection_faults(connectivity) for connectivity in rounds
     }
-    launches = _without_culprits(target, fabric, launches, culprits)
+    launches = _without_culprits(target, fabric, launches, culprits, remade=bool(unable))
     return _write(directory, fabric, plan_of(job, launches), rounds, last)
 
 
@@ -219,10 +234,18 @@ def _rechecks_of(directory: RunDirectory) -> Iterator[PlannedLaunch]:
 
 
 def _without_culprits(
-    target: Target, fabric: Fabric, launches: tuple[PlannedLaunch, ...], culprits: Culprits
-) -> tuple[PlannedLaunch, ...]:
-    """Return the launches, with replacements on sound nodes for those that a job did not make."""
-    bad = [launch for launch in launches if holds_culprit(launch, culprits)]
+    target: Target, fabric: Fabric, launches: tuple[PlannedLaunch, ...], culprits: Culprits,
+    *, remade: bool = False,
+) -> tuple[PlannedLaunch, ...]:  # fmt: skip
+    """Return the launches, with replacements on sound nodes for those that a job did not make.
+
+    With ``remade`` it made none, and the launches are of fewer nodes than it planned for.
+    """
+    bad = [
+        launch
+        for launch in launches
+        if holds_culprit(launch, culprits) or (remade and not is_loopback(launch.network))
+    ]
     plans = planned_instead(target, fabric, bad, culprits)
     instead = [launch for planned in plans for launch in planned.launches]
     last = max(launch.number for launch in launches)
@@ -261,25 +284,27 @@ def explain_no_results(directory: RunDirectory, states: dict[str, JobState]) -> 
 
 
 def _launches_of_job(
-    templates: Sequence[PlannedLaunch], attempt: Attempt, fabric: Fabric
+    templates: Sequence[PlannedLaunch], attempt: Attempt, places: Sequence[str], fabric: Fabric
 ) -> Iterator[PlannedLaunch]:
     """Yield the launches with the nodes and networks that the job found, numbered as in the job.
 
-    A subnet that does not join all nodes is left out: its launch cannot have measured anything.
+    ``places`` are the job's nodes in order, also those that the attempt leaves out. A subnet that
+    does not join all nodes is left out: its launch cannot have measured anything.
     """
-    places = max(
+    needed = 1 + max(
         int(place) for template in templates for place in template.nodes if place.isdecimal()
     )
-    if places >= len(attempt.nodes):
-        raise CannotRun(
-            f"job {attempt.job} got {len(attempt.nodes)} nodes; the plan needs {places + 1}"
-        )
+    if needed > len(places):
+        raise CannotRun(f"job {attempt.job} got {len(places)} nodes; the plan needs {needed}")
     number = 0
     for template in templates:
         for subnet in _pins_of(template, attempt):
             number += 1
-            nodes = tuple(attempt.nodes[int(place)] for place in template.nodes)
+            nodes = tuple(
+                node for place in template.nodes if (node := places[int(place)]) in attempt.nodes
+            )
             if is_loopback(template.network):
+                nodes = attempt.nodes[:1] * len(template.nodes)
                 network = loopback_of(attempt.nodes[0])
             else:
                 network = _network_at(subnet, attempt.nodes[0], fabric) or ""

@@ -179,8 +179,8 @@ def _launches_for_others(context: RunContext, batch: Batch) -> tuple[PlannedLaun
 
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Return launches of nodes that can connect, on networks where others cannot; no job has them
-    yet.
+    """Return launches that no job has yet, of nodes that can connect, or hold the programs, where
+    others cannot.
     """
     submitted_numbers = {
         launch.number for job in jobs(context.directory)[1:] for launch in job.launches
@@ -194,7 +194,9 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
         for launch in context.unmade_launches()
         if launch.number not in submitted_numbers | made_numbers
     )
-    return tuple(launch for launch in fresh if launch.network in dead)
+    # A node that answers without being measured cannot hold the programs: the job made no launch.
+    stopped = any(node.answers for node in context.run.fabric.unreached)
+    return tuple(launch for launch in fresh if stopped or launch.network in dead)
 
 
 def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:

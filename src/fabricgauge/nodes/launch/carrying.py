@@ -156,15 +156,14 @@ def drop(hosts: Iterable[Host], placed: Placed, parcel: Parcel) -> None:
 
 
 @contextmanager
-def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Path]:
-    """Yield a path at which the nodes have a program; remove the copies at the end.
-
-    A node that cannot hold it fails to start it.
+def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Placed]:
+    """Yield where the nodes have a program, with those that cannot hold it; remove the copies at
+    the end.
     """
     bases = usual_bases(str(Path.home()))
     placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
     try:
-        yield Path(placed.path)
+        yield placed
     finally:
         drop(hosts, placed, parcel)
 

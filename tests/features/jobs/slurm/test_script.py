@@ -217,10 +217,9 @@ case $* in
 esac
 echo try >>TRIES
 [ "$(wc -l <TRIES)" -gt TAKEN ] || error="Address already in use" phase=connect
-for node in 1 2; do
-    text="{\\"listening\\":\\"10.0.0.$node\\",\\"error\\":\\"$error\\"}
-{\\"to\\":$((3 - node)),\\"phase\\":\\"${phase:-done}\\"}"
-    echo "$text" | tee raw/attempt-1/connect-1/c$node.txt
+for task in 1 0; do
+    echo "$task: {\\"listening\\":\\"10.0.0.$((task + 1))\\",\\"error\\":\\"$error\\"}"
+    echo "$task: {\\"to\\":$((2 - task)),\\"phase\\":\\"${phase:-done}\\"}"
 done
 """
 
@@ -237,7 +236,10 @@ def test_a_port_that_is_taken_accuses_no_network(
     run_job(tmp_path, start("mpiexec", subnet="10.0.0.0/24"), connect=connect)
     raw = tmp_path / "run" / "raw"
     assert len(counted.read_text().split()) == tries
-    assert (raw / "attempt-1" / "connect-1" / "late").exists() == late
+    place = raw / "attempt-1" / "connect-1"
+    assert (place / "late").exists() == late
+    lines = (place / "c2.txt").read_text().splitlines()
+    assert [line.partition(":")[0] for line in lines] == ['{"listening"', '{"to"']
     assert not (raw / "attempt-1" / "dead").exists()
     assert [path.read_text() for path in raw.glob("launch-*/stdout.jsonl")] == ["measured\n"]
 
@@ -303,6 +305,41 @@ def test_shellcheck_finds_nothing_in_a_carried_job(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+#: srun runs the command here, with its input; the options come first.
+LABELLING = """\
+while case $1 in -*) true ;; *) false ;; esac; do
+    [ "$1" != --label ] || label=0
+    shift
+done
+[ "${label:-}" ] || exec "$@"
+"$@" | sed "s/^/0: /"
+"""
+#: The second node of the first step has no room.
+FULL = "1: fail /tmp/x cannot hold the program: No space left on device"
+
+
+def test_no_launch_is_made_with_a_node_that_cannot_hold_the_programs(tmp_path: Path) -> None:
+    bin_, library = tmp_path / "bin", tmp_path / "mpi" / "libmpi.so.12"
+    library.parent.mkdir()
+    library.write_bytes(b"MPICH Version: 4.0.2")
+    stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\nc2\\n" ;; esac')
+    stand_in(bin_, "srun", f'{LABELLING}echo "{FULL}"')
+    stand_in(bin_, "mpiexec.hydra", 'exec "$@"')
+    job = tmp_path / "job.sh"
+    job.write_text(script_text(carried_job(tmp_path, str(library))))
+    env = {
+        "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-2]", "SLURM_JOB_ID": "7",
+        "SLURMD_NODENAME": "c1",
+    }  # fmt: skip
+    done = subprocess.run(["sh", str(job)], env=env, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    raw = tmp_path / "node" / "20261126T000000Z-abc" / "raw"
+    assert not list(raw.glob("launch-*"))
+    (attempt,) = find_attempts(raw)
+    assert attempt.ended
+    assert attempt.unable() == {"c2": "/tmp/x cannot hold the program: No space left on device"}
+
+
 @pytest.mark.parametrize("run_dir", ["/no/such/run", ""])
 def test_a_carried_job_needs_no_folder_of_the_head(run_dir: str, tmp_path: Path) -> None:
     """The MPI's library has Debian's name here, and the engine wants MPICH's."""
@@ -310,10 +347,7 @@ def test_a_carried_job_needs_no_folder_of_the_head(run_dir: str, tmp_path: Path)
     library.parent.mkdir()
     library.write_bytes(b"MPICH Version: 4.0.2")
     stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\n" ;; esac')
-    # srun runs the command here, with its input; the options come first.
-    stand_in(
-        bin_, "srun", 'while case $1 in -*) true ;; *) false ;; esac; do shift; done; exec "$@"'
-    )
+    stand_in(bin_, "srun", LABELLING)
     stand_in(bin_, "mpiexec.hydra", 'readlink "${2#*=}/libmpi.so.12"; exec "$@"')
     written = carried_job(tmp_path, str(library.with_name("libmpi.so.12")))
     written = msgspec.structs.replace(written, run_dir=run_dir, slowness=3)

@@ -79,6 +79,12 @@ spread_programs() {
         "$programs_digest" "$base" "$mark" "$identity-$SLURM_JOB_ID" "$base/$identity" \
         "$library" $sonames <programs.tar.gz \
         >"$here/carried" 2>"$here/carried.err"
+    # No launch is made with a node that cannot hold them: another job measures the others.
+    awk 'FNR == NR { node[FNR - 1] = $1; next }
+        { sub(/:$/, "", $1) }
+        $2 == "end" { able[$1] }
+        END { for (task in node) if (!(task in able)) print node[task] }' \
+        "$here/nodes" "$here/carried" >"$here/unable"
 }
 
 # drop_programs: remove them from the nodes, and pack the results if no other folder has them.
@@ -183,6 +189,7 @@ use_ports() {
 # ports from FIRST on. A subnet on which one of them cannot is "dead": no launch is made there.
 connect() {
     round=$((${round:-0} + 1))
+    [ ! -s "$here/unable" ] || return
     case $subnet in *:*) return ;; esac # only IPv4 is tried
     place=$here/connect-$round
     mkdir "$place" || return
@@ -220,13 +227,16 @@ connect() {
 }
 
 # try_connections PLACE PROGRAM PORT COUNT: let the COUNT members of the round there connect by PORT.
+# The nodes may share no folder with this one.
 try_connections() {
     : >"$1/step"
+    rm -f "$1"/*.txt # of an earlier try
     hold_back "$1" "$4" |
-        timeout --kill-after=10 "$((90 * slowness))" srun --unbuffered --kill-on-bad-exit=0 --mpi=none \
+        timeout --kill-after=10 "$((90 * slowness))" srun --label --kill-on-bad-exit=0 --mpi=none \
         --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c '
+            members=$(while read -r node ip && [ "$node" != end ]; do echo "$node $ip"; done)
             # Partners begin with the next node, so that at each moment all send to different ones.
-            set -- "$@" $(awk -v me="$SLURMD_NODENAME" "
+            set -- "$@" $(echo "$members" | awk -v me="$SLURMD_NODENAME" "
                 { node[NR] = \$1; ip[NR] = \$2; if (\$1 == me) own = NR }
                 END {
                     if (!own) exit
@@ -235,13 +245,17 @@ try_connections() {
                         to = (own - 1 + i) % NR + 1
                         printf \" to %d %s %s\", to, ip[own], ip[to]
                     }
-                }" "$1/members")
-            [ $# -gt 5 ] || exit 0
-            place=$1 program=$2 token=$3 port=$4 count=$5 own=$6
-            shift 6
-            "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@" \
-                2>"$place/$SLURMD_NODENAME.err" | tee "$place/$SLURMD_NODENAME.txt"
-        ' sh "$1" "$2" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$3" "$4" >"$1/step" 2>&1
+                }")
+            [ $# -gt 4 ] || exit 0
+            program=$1 token=$2 port=$3 count=$4 own=$5
+            shift 5
+            "$program" "$token" "$own" "$port" 65536 "$((count - 1))" "$@"
+        ' sh "$2" "$(od -A n -N 8 -t x1 /dev/urandom | tr -d " \n")" "$3" "$4" >"$1/step" 2>"$1/step.err"
+    sort -s -n -k 1,1 "$1/step" | awk -v place="$1" '
+        FNR == NR { node[FNR - 1] = $1; next }
+        { task = $1 + 0; sub(/^ *[0-9]+: /, "") }
+        task != last { close(file) }
+        { file = place "/" node[task] ".txt"; last = task; print >>file }' "$here/nodes" -
 }
 
 # count_listening PLACE: how many of the connecting programs have printed there that they listen.
@@ -250,9 +264,11 @@ count_listening() { grep -o '"listening"' "$1/step" 2>/dev/null | wc -l; }
 # port_is_taken PLACE: whether a program could not listen there because another one uses the port.
 port_is_taken() { grep -q '"listening".*"error":"Address already in use"' "$1/step"; }
 
-# hold_back PLACE COUNT: the programs begin at the end of their standard input, which is what this
-# prints: nothing, until COUNT of them listen. A node that does not start theirs is awaited for 30 s.
+# hold_back PLACE COUNT: print the members of the round, then nothing until COUNT programs listen: they
+# begin at the end of their standard input. A node that does not start theirs is awaited for 30 s.
 hold_back() {
+    cat "$1/members"
+    echo end
     seconds=0
     until [ "$(count_listening "$1")" -ge "$2" ] || [ "$seconds" -ge 30 ]; do
         sleep 1
@@ -275,6 +291,7 @@ made() {
 launch() {
     cases=$1 limit=$2
     shift 2
+    [ ! -s "$here/unable" ] || return 0
     [ -z "${subnet:-}" ] || ! grep -qsxF -- "$subnet" "$here/dead" || return 0
     padded=$(printf '%02d' "$number")
     made "$padded" && return
