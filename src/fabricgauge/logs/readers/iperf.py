@@ -44,14 +44,14 @@ class IperfRow(msgspec.Struct, frozen=True):
     """
 
     stream: str
-    starred: bool
-    count: int
-    role: str
     start: float
     end: float
     rate: float
-    unit: RateUnit
-    rest: str
+    rest: str = ""
+    unit: RateUnit = "bits"
+    starred: bool = False
+    count: int = 0
+    role: str = ""
 
 
 def row_of(text: str) -> IperfRow | None:
@@ -60,19 +60,13 @@ def row_of(text: str) -> IperfRow | None:
     if match is None:
         return None
     star, stream, count, role, start, end, _, printed, prefix, unit, remainder = match.groups()
+    stream = "SUM" if stream.startswith("SUM") else stream
     power, rate = _PREFIXES.index(prefix or " "), figure_of(printed)
-    in_bits = unit == "bits"
-    return IperfRow(
-        stream="SUM" if stream.startswith("SUM") else stream,
-        starred=star is not None,
-        count=int(count) if count and len(count) < 7 else 0,
-        role=role or "",
-        start=float(start),
-        end=float(end),
-        rate=rate * 1000.0**power / 8 if in_bits else rate * 1024.0**power,
-        unit="bits" if in_bits else "bytes",
-        rest=remainder.rstrip(),
-    )
+    of_unit: RateUnit = "bits" if unit == "bits" else "bytes"
+    rate *= 1000.0**power / 8 if unit == "bits" else 1024.0**power
+    number = int(count) if count and len(count) < 7 else 0
+    ends, rest, starred = (float(start), float(end)), remainder.rstrip(), star is not None
+    return IperfRow(stream, *ends, rate, rest, of_unit, starred, number, role or "")
 
 
 #: Two processes that write one log number their connections alike.
@@ -174,14 +168,11 @@ class IperfLog:
 
     def _total_intervals(self, direction: str, with_sum: bool = True) -> tuple[Interval, ...]:
         """Return the intervals of the row of all connections, or of a single connection."""
-        by_stream = {
-            stream: intervals
-            for (key_direction, stream), intervals in self._intervals.items()
-            if key_direction == direction
-        }
+        by_stream = {key[1]: kept for key, kept in self._intervals.items() if key[0] == direction}
         together = by_stream.pop("SUM", None)
-        single = next(iter(by_stream.values())) if len(by_stream) == 1 else []
-        return tuple(together if with_sum and together is not None else single)
+        if with_sum and together is not None:
+            return tuple(together)
+        return tuple(*by_stream.values()) if len(by_stream) == 1 else ()
 
 
 def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
@@ -198,11 +189,16 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
     rate = flow.rate or None
     if rate is None and seconds > 0:
         rate = sum(length * interval_rate for length, interval_rate in flow.intervals) / seconds
-    column = _column(test, flow, two_way)
-    per_connection = msgspec.structs.replace(
-        column, what=f"{column.what}, mean per connection", pattern=None
-    )
-    columns = (column, per_connection) if flow.count > 1 else (column,)
+    kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
+    meaning = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
+    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
+    # The client is end 0, its server end 1.
+    ends = (1, 0) if flow.direction == "server to client" else (0, 1)
+    whats = ((meaning, pattern), (f"{meaning}, mean per connection", None))
+    columns = [
+        SuiteColumn("bandwidth", what, "mean", test.unit_rule, 1.0, of, 1, *ends)
+        for what, of in whats[: min(2, flow.count)]
+    ]
     settings = {
         "protocol": test.protocol,
         "streams": str(flow.count) if flow.rate or flow.intervals else "",
@@ -221,17 +217,6 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
         values = (rate, rate / flow.count)[: len(columns)]
         table.row(flow.line, None, values, besides, samples=len(flow.intervals))
     return table.curves(test.cut_off)
-
-
-def _column(test: IperfTest, flow: Flow, two_way: bool) -> SuiteColumn:
-    """Return the column of the total rate; the client is end 0, its server end 1."""
-    kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
-    meaning = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
-    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
-    origin = int(flow.direction == "server to client")
-    return SuiteColumn(
-        "bandwidth", meaning, "mean", test.unit_rule, 1.0, pattern, origin=origin, target=1 - origin
-    )
 
 
 def _comparable(test: IperfTest, flow: Flow) -> list[float]:

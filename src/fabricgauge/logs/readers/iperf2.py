@@ -150,11 +150,7 @@ class Iperf2Test(IperfLog):
 
     def _flow(self, direction: FlowDirection, two_way: bool) -> Flow:
         """Return one direction, without the row of all connections if it sums both directions."""
-        totals = {
-            name: total
-            for (total_direction, name), total in self._wholes.items()
-            if total_direction == direction
-        }
+        totals = {key[1]: total for key, total in self._wholes.items() if key[0] == direction}
         together = totals.pop("SUM", None)
         connection_rates = [total.rate for total in totals.values() if total.rate]
         row_of_all = WholeRow() if two_way else together or WholeRow()
@@ -306,11 +302,9 @@ class Iperf2Reader:
 
     def _csv(self, line: LogLine, match: "re.Match[str]") -> Iterable[SuiteCurve]:
         more = (match["more"] or "").split(",")
-        row = IperfRow(
-            stream="SUM" if match["id"] == "-1" else f"{match['id']}:{match['port']}",
-            starred=False, count=0, role="", start=float(match["start"]), end=float(match["end"]),
-            rate=int(match["rate"]) / 8, unit="bits", rest="",
-        )  # fmt: skip
+        stream = "SUM" if match["id"] == "-1" else f"{match['id']}:{match['port']}"
+        rate = int(match["rate"]) / 8
+        row = IperfRow(stream, float(match["start"]), float(match["end"]), rate)
         if self._test is not None and self._test.precedes(row):
             yield from self._finish()
         self._protocol = "UDP" if len(more) > 1 else "TCP"

@@ -225,11 +225,9 @@ class TextReader:
             yield from self._result_with_error(test)
 
     def _lonely_error(self) -> Iterable[SuiteCurve]:
-        return (
-            ()
-            if self._error is None
-            else self._result_with_error(TextTest(self._error, self._version))
-        )
+        if self._error is None:
+            return ()
+        return self._result_with_error(TextTest(self._error, self._version))
 
     def _result_with_error(self, test: TextTest) -> Iterable[SuiteCurve]:
         if self._error is not None:

@@ -8,7 +8,7 @@ object is read.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -139,45 +139,38 @@ def _settings(document: Iperf3Document) -> dict[str, str]:
 
 
 def _flows(document: Iperf3Document, figure: LogLine) -> Iterator[Flow]:
+    """Yield each direction with the receiver's rate.
+
+    A side without the other's result writes 0.
+    """
     end, test = document.end, document.start.test_start
-    reverse = any(interval.sum_bidir_reverse for interval in document.intervals[:1])
+    records = document.intervals[:MOST_INTERVALS]
+    reverse = any(record.sum_bidir_reverse for record in records[:1])
     is_bidirectional = test.bidir or end.sum_received_bidir_reverse or reverse
     first: FlowDirection = (
         "server to client" if test.reverse and not is_bidirectional else "client to server"
     )
-    sums = [interval.sum for interval in document.intervals[:MOST_INTERVALS]]
-    yield _flow(document, figure, first, end.sum_sent or end.sum, end.sum_received, sums)
+    ways = [(first, end.sum_sent or end.sum, end.sum_received, [record.sum for record in records])]
     if is_bidirectional:
         sent, received = end.sum_sent_bidir_reverse, end.sum_received_bidir_reverse
-        sums = [interval.sum_bidir_reverse for interval in document.intervals[:MOST_INTERVALS]]
-        yield _flow(document, figure, "server to client", sent, received, sums)
-
-
-def _flow(
-    document: Iperf3Document,
-    figure: LogLine,
-    direction: FlowDirection,
-    sent: Iperf3Sum | None,
-    received: Iperf3Sum | None,
-    sums: Sequence[Iperf3Sum | None],
-) -> Flow:
-    """Return one direction with the receiver's rate; a side without the other's result writes 0."""
-    by_receiver = bool(received and received.bits_per_second)
-    counted = received if by_receiver else sent
-    rate = counted.bits_per_second if counted else None
-    connections = _connections(document, direction)
-    stream_count = document.start.test_start.num_streams
-    intervals = tuple(
-        (total.seconds, total.bits_per_second / 8)
-        for total in sums
-        if total and not total.omitted and total.seconds and total.bits_per_second is not None
-    )
-    return Flow(
-        direction, figure, rate / 8 if rate else None,
-        "receiver" if by_receiver else "sender" if rate else "",
-        stream_count if 1 <= stream_count <= MOST_STREAMS else max(1, len(connections)),
-        connections, intervals, _loss(sent, received), _losses(sent, received),
-    )  # fmt: skip
+        sums = [record.sum_bidir_reverse for record in records]
+        ways.append(("server to client", sent, received, sums))
+    for direction, sent, received, sums in ways:
+        by_receiver = bool(received and received.bits_per_second)
+        counted = received if by_receiver else sent
+        rate = counted.bits_per_second if counted else None
+        connections = _connections(document, direction)
+        intervals = tuple(
+            (total.seconds, total.bits_per_second / 8)
+            for total in sums
+            if total and not total.omitted and total.seconds and total.bits_per_second is not None
+        )
+        yield Flow(
+            direction, figure, rate / 8 if rate else None,
+            "receiver" if by_receiver else "sender" if rate else "",
+            test.num_streams if 1 <= test.num_streams <= MOST_STREAMS else max(1, len(connections)),
+            connections, intervals, *_losses(sent, received),
+        )  # fmt: skip
 
 
 def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[float, ...]:
@@ -194,25 +187,23 @@ def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[fl
     return tuple(connection_rates)
 
 
-def _loss(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> dict[str, str]:
+def _losses(
+    sent: Iperf3Sum | None, received: Iperf3Sum | None
+) -> tuple[dict[str, str], LogLosses | None]:
+    """Return the settings that state losses, and the losses."""
     settings: dict[str, str] = {}
-    if sent and sent.retransmits is not None:
-        settings["retransmits"] = str(sent.retransmits)
-    lost = received if received and received.lost_percent is not None else sent
-    if lost and lost.lost_percent is not None:
-        share = f"{lost.lost_percent:.3g} %"
-        counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
-        settings["lost"] = share + counts
-    return settings
-
-
-def _losses(sent: Iperf3Sum | None, received: Iperf3Sum | None) -> LogLosses | None:
-    if sent and sent.retransmits is not None and sent.seconds and sent.bits_per_second:
-        return LogLosses(sent.retransmits, 0, sent.seconds * sent.bits_per_second / 8)
+    losses: LogLosses | None = None
     lost = received if received and received.lost_percent is not None else sent
     if lost and lost.packets and lost.lost_packets is not None:
-        return LogLosses(lost.lost_packets, lost.packets)
-    return None
+        losses = LogLosses(lost.lost_packets, lost.packets)
+    if sent and sent.retransmits is not None:
+        settings["retransmits"] = str(sent.retransmits)
+        if sent.seconds and sent.bits_per_second:
+            losses = LogLosses(sent.retransmits, 0, sent.seconds * sent.bits_per_second / 8)
+    if lost and lost.lost_percent is not None:
+        counts = f" ({lost.lost_packets} of {lost.packets} datagrams)" if lost.packets else ""
+        settings["lost"] = f"{lost.lost_percent:.3g} %{counts}"
+    return settings, losses
 
 
 #: Strings, and the brackets outside of them.
