@@ -112,7 +112,7 @@ def _pairs(
     if any(figure is not None and not math.isfinite(figure) for row in matrix for figure in row):
         return None
     rows = matrix if "->" in description else [*zip(*matrix, strict=True)]
-    rates = tuple(tuple(None if figure is None else figure * 1e9 for figure in row) for row in rows)
+    rates = tuple(tuple(figure and figure * 1e9 for figure in row) for row in rows)
     return GpuPairs(rates, tuple(facts.buses), tuple(facts.devices))
 
 
@@ -229,7 +229,13 @@ class NvbandwidthReader:
             yield from self._end_matrix("")
             self._begin_matrix(text, line.number)
         elif match := _SUMMED.match(text):
-            yield from self._summed(line, match)
+            # Other totals than the sum follow it.
+            if text.startswith(("SUM", "&&&&")):
+                self._name = self._name or match["name"]
+                if not self._description:
+                    self._begin_matrix("memory copy (GB/s)", line.number)
+                    self._rows, self._last = [[cell(match["value"])]], line
+                yield from self._end_matrix("", match["value"])
         elif self._description and not self._columns:
             self._columns = len(tokens)
         elif self._description and len(tokens) > self._columns and has_room:
@@ -237,16 +243,6 @@ class NvbandwidthReader:
             self._last = line
         else:
             self._report(line, "a line of nvbandwidth")
-
-    def _summed(self, line: LogLine, match: "re.Match[str]") -> Iterator[SuiteCurve]:
-        """End a matrix at ``SUM``; other totals of it follow and are skipped."""
-        if not match[0].startswith(("SUM", "&&&&")):
-            return
-        self._name = self._name or match["name"]
-        if not self._description:
-            self._begin_matrix("memory copy (GB/s)", line.number)
-            self._rows, self._last = [[cell(match["value"])]], line
-        yield from self._end_matrix("", match["value"])
 
     def _failure(
         self, line: LogLine, name: str, trouble: Trouble = "other"

@@ -54,7 +54,11 @@ class RocmBandwidthReader:
             yield from self._close("")
             self._begin(match["version"])
         elif match := _DEVICE.match(text):
-            self._add(match)
+            bus = ""
+            if match["bus"]:
+                bus = f"{match['domain'] or '0000'}:{match['bus']:>02}:{match['device']:>02}"
+            if len(self._devices) < _MOST_DEVICES:
+                self._devices[int(match["number"])] = (match["name"].strip(), bus)
         elif (match := _HEADING.match(text)) or _OTHER.match(text):
             yield from self._close("")
             self._heading, self._at = match[0] if match else "", line
@@ -70,13 +74,6 @@ class RocmBandwidthReader:
         missing = len(self._rows) < len(self._columns)
         yield from self._close("ends before the last row" if missing else "")
         self._begin("")
-
-    def _add(self, match: "re.Match[str]") -> None:
-        bus = ""
-        if match["bus"]:
-            bus = f"{match['domain'] or '0000'}:{match['bus']:>02}:{match['device']:>02}"
-        if len(self._devices) < _MOST_DEVICES:
-            self._devices[int(match["number"])] = (match["name"].strip(), bus)
 
     def _is_row(self, line: LogLine, text: str) -> bool:
         number, *words = text.split() or [""]
@@ -94,42 +91,27 @@ class RocmBandwidthReader:
         if not heading or not columns:
             return
         gpus = [number for number, (_, bus) in self._devices.items() if bus and number in columns]
-        matrix = tuple(
-            tuple(
-                None
-                if origin == target or origin not in rows
-                else rows[origin][columns.index(target)]
-                for target in gpus
-            )
-            for origin in gpus
-        )
-        yield from self._curves(heading, gpus, matrix, cut_off)
-
-    def _curves(
-        self, heading: str, gpus: list[int], matrix: tuple[tuple[float | None, ...], ...],
-        cut_off: str,
-    ) -> Iterable[SuiteCurve]:  # fmt: skip
-        one_way = heading.startswith("Uni")
+        figures = {
+            (origin, target): figure
+            for origin, row in rows.items()
+            for target, figure in zip(columns, row, strict=True)
+            if origin != target
+        }
+        matrix = [[figures.get((origin, target)) for target in gpus] for origin in gpus]
         cells = [figure for row in matrix for figure in row if figure is not None]
         sound = all(0 < figure < 1e6 for figure in cells)
         names = tuple(dict.fromkeys(self._devices[gpu][0] for gpu in gpus))
-        pairs = GpuPairs(
-            tuple(
-                tuple(None if figure is None else figure * 1e9 for figure in row) for row in matrix
-            ),
-            tuple(self._devices[gpu][1] for gpu in gpus), names,
-        )  # fmt: skip
+        rates = tuple(tuple(figure and figure * 1e9 for figure in row) for row in matrix)
+        pairs = GpuPairs(rates, tuple(self._devices[gpu][1] for gpu in gpus), names)
+        directions, way = (1, "uni") if heading.startswith("Uni") else (2, "bi")
+        evidence = LogEvidence(gpu_pairs=pairs if way == "uni" and cells and sound else None)
+        meaning = "memory copy between GPUs: median over the pairs"
         table = SuiteTable(
             SuiteHeading(
-                SUITE, self._version, f"{'uni' if one_way else 'bi'}directional copy", heading,
-                self._at.number,
-                settings={"device": ", ".join(names), "cells": str(len(cells))},
-                evidence=LogEvidence(gpu_pairs=pairs if one_way and cells and sound else None),
+                SUITE, self._version, f"{way}directional copy", heading, self._at.number,
+                settings={"device": ", ".join(names), "cells": str(len(cells))}, evidence=evidence,
             ),
-            (SuiteColumn(
-                "bandwidth", "memory copy between GPUs: median over the pairs", "median", _GB, 1e9,
-                directions=1 if one_way else 2,
-            ),),
+            (SuiteColumn("bandwidth", meaning, "median", _GB, 1e9, directions=directions),),
         )  # fmt: skip
         if cells and sound:
             extremes: dict[Besides, float] = {"minimum": min(cells), "maximum": max(cells)}
@@ -137,7 +119,7 @@ class RocmBandwidthReader:
         else:
             reason = LogLine(self._at.number, f"{heading}: no way between two GPUs has a figure")
             table.failed(reason, None, "not a number" if cells else "other")
-        return table.curves(cut_off)
+        yield from table.curves(cut_off)
 
 
 DIALECT = Dialect(
