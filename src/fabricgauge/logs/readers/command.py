@@ -152,7 +152,12 @@ def command_in(text: str) -> Command | None:
     """
     match = _LAUNCHER.search(text) if len(text) <= LONGEST else None
     while match is not None:
-        command_text = _one_command(text[match.start("launcher") :])
+        command_text = text[match.start("launcher") :]
+        one = _ONE_COMMAND.match(command_text)
+        end = one.end() if one else 0
+        # A quotation mark that stands alone leaves the whole text.
+        if command_text[end : end + 1] not in ("'", '"', "\\"):
+            command_text = command_text[:end]
         words = _words(command_text)
         program = next((named["name"] for word in words if (named := _PROGRAM.fullmatch(word))), "")
         if program:
@@ -161,13 +166,6 @@ def command_in(text: str) -> Command | None:
             return Command(command_text.strip(), match["launcher"], words, program, per_node)
         match = _LAUNCHER.search(text, match.start("launcher") + len(command_text))
     return None
-
-
-def _one_command(text: str) -> str:
-    """Return the first command of a line; all of it if a quotation mark stands alone."""
-    match = _ONE_COMMAND.match(text)
-    end = match.end() if match else 0
-    return text if text[end : end + 1] in ("'", '"', "\\") else text[:end]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -258,7 +256,7 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
     if command.launcher in _SLURM:
         nodes = _by_slurm(options, started)
     elif command.launcher == "mpirun_rsh":
-        nodes = _listed(tuple(_positional(command.words)), started)
+        nodes = _by_rsh(command.words, started)
     else:
         hosts = _hosts(options.get("hosts", "")) or _on_line(command.text)
         per_node = command.per_node or (0 if request.counted else request.per_node)
@@ -359,18 +357,16 @@ def _on_line(text: str) -> list[tuple[str, int]]:
     return _hosts(",".join(line.split()[0] for line in lines if line.split()))
 
 
-def _listed(hosts: Sequence[str], ranks: int) -> tuple[str, ...]:
-    names = [host for host, _ in _hosts(",".join(hosts))]
-    return (names[0],) * ranks if len(names) == 1 else tuple(hosts[:ranks])
-
-
-def _positional(words: Sequence[str]) -> Iterator[str]:
-    """Return the hosts that mpirun_rsh has between its options and the program."""
+def _by_rsh(words: Sequence[str], ranks: int) -> tuple[str, ...]:
+    """Place ranks on the hosts that mpirun_rsh has between its options and the program."""
+    hosts: list[str] = []
     remaining_words = iter(words[1:])
     for word in remaining_words:
         if _PROGRAM.fullmatch(word) or _WRAPPERS.fullmatch(word) or "=" in word:
-            return
+            break
         if word in ("-np", "-n", "-hostfile"):
             next(remaining_words, "")
         elif not word.startswith("-"):
-            yield word
+            hosts.append(word)
+    names = _hosts(",".join(hosts))
+    return (names[0][0],) * ranks if len(names) == 1 else tuple(hosts[:ranks])

@@ -86,14 +86,10 @@ def may_begin(text: str) -> bool:
     for literal in _TEXTS:
         if literal in text:
             return True
-    return "{" in text or _may_be_short(text)
-
-
-def _may_be_short(text: str) -> bool:
-    """Check the same for beginnings whose text is one character.
-
-    They are a test of qperf (``tcp_bw:``), a row of NetPIPE, and of iperf 2's CSV.
-    """
+    if "{" in text:
+        return True
+    # Beginnings whose text is one character are a test of qperf (``tcp_bw:``), a row of NetPIPE,
+    # and of iperf 2's CSV.
     last_word = text.rstrip().rpartition(" ")[2]
     if last_word[-1:] == ":":
         return "_" in last_word

@@ -86,15 +86,12 @@ class Collector:
         self._parts += (gap, line.text)
         self.lines.append(line)
         self._size += len(gap) + len(line.text)
-        self._depth += _opened(line.text)
+        outside = line.text
+        if '"' in outside:
+            outside = _STRING.sub("", outside.replace("\\\\", "").replace('\\"', ""))
+        self._depth += outside.count("{") + outside.count("[")
+        self._depth -= outside.count("}") + outside.count("]")
         return "open" if self._depth > 0 else "whole"
-
-
-def _opened(text: str) -> int:
-    """Count the brackets that a line opens, less those that it closes; strings are skipped."""
-    if '"' in text:
-        text = _STRING.sub("", text.replace("\\\\", "").replace('\\"', ""))
-    return text.count("{") + text.count("[") - text.count("}") - text.count("]")
 
 
 _DECODER = json.JSONDecoder()
@@ -121,7 +118,8 @@ class Elements:
         self.complete = False
         start = re.search(rf'(?<!\\)"{re.escape(name)}"\s*:\s*\[', text)
         self._first_line = text.count("\n", 0, start.end()) if start else 0
-        self._text = _quoted(text[start.end() :]) if start else ""
+        rest = text[start.end() :] if start else ""
+        self._text = _NO_NUMBER.sub(lambda match: f'"{match[0]}"', rest)
 
     def __iter__(self) -> Iterator[Element]:
         place, line = 0, self._first_line
@@ -167,7 +165,3 @@ def _decoded(text: str, place: int) -> tuple[Any, int] | None:
         return _DECODER.raw_decode(text, place)
     except (ValueError, RecursionError):
         return None
-
-
-def _quoted(text: str) -> str:
-    return _NO_NUMBER.sub(lambda match: f'"{match[0]}"', text)

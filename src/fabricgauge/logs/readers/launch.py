@@ -24,7 +24,7 @@ from fabricgauge.logs.readers.lines import command_line, remembered
 from fabricgauge.logs.readers.nccl.facts import PROGRAM, UNNAMED, renamed
 from fabricgauge.model.nccl import ADAPTERS
 from fabricgauge.model.nccl import SUITES as NCCL_SUITES
-from fabricgauge.model.suite import SuiteCurve, SuitePoint
+from fabricgauge.model.suite import SuiteCurve
 
 #: Facts of further ranks are dropped.
 MOST_RANKS = 1 << 16
@@ -142,69 +142,64 @@ class Launch:
         if match is not None:
             self._adapters = match["names"]
 
-    def _command_of(self, curve: SuiteCurve) -> Command | None:
-        fitting = (
-            command
-            for program, command in self._commands.items()
-            if program == curve.benchmark or program.startswith(_PROGRAMS.get(curve.suite, "?"))
-        )
-        return next(fitting, None)
-
     def add_to(self, curve: SuiteCurve) -> None:
         """Add the start's facts to a new curve; the facts of its own output stay.
 
         If more ranks started than took part, the first ones took part.
         """
+        replace, force = msgspec.structs.replace, msgspec.structs.force_setattr
         self._used = True
         if curve.benchmark == UNNAMED and self._collective.endswith("_perf"):
             self._collective_used = True
             named = renamed(curve, self._collective)
-            msgspec.structs.force_setattr(curve, "benchmark", named.benchmark)
-            msgspec.structs.force_setattr(curve, "what", named.what)
+            force(curve, "benchmark", named.benchmark)
+            force(curve, "what", named.what)
         if self._adapters and curve.suite in NCCL_SUITES:
             settings = {**curve.settings, ADAPTERS: self._adapters}
-            msgspec.structs.force_setattr(curve, "settings", settings)
+            force(curve, "settings", settings)
         if not (self._facts or self._commands or self.request.lines) or curve.suite not in _SUITES:
             return
+        command = next(
+            (
+                command
+                for program, command in self._commands.items()
+                if program == curve.benchmark or program.startswith(_PROGRAMS.get(curve.suite, "?"))
+            ),
+            None,
+        )
         hosts = [self._facts.get(str(rank), "") for rank in range(len(self._facts))]
         hosts = hosts[: hosts.index("")] if "" in hosts else hosts
-        curve_evidence, ranks = curve.evidence, [name for name in self._facts if name.isdecimal()]
-        has_all_hosts = len(hosts) > 1 and len(hosts) == len(ranks)
-        evidence = msgspec.structs.replace(
-            curve_evidence,
-            rank_hosts=curve_evidence.rank_hosts
-            or (tuple(hosts[: curve.ranks]) if has_all_hosts else ()),
-            library=curve_evidence.library or self._facts.get("library", ""),
-            provider=curve_evidence.provider or self._facts.get("provider", ""),
-        )
+        ranks, evidence = [name for name in self._facts if name.isdecimal()], curve.evidence
+        rank_hosts = tuple(hosts[: curve.ranks]) if 1 < len(hosts) == len(ranks) else ()
+        facts: dict[str, object] = {
+            "rank_hosts": evidence.rank_hosts or rank_hosts,
+            "library": evidence.library or self._facts.get("library", ""),
+            "provider": evidence.provider or self._facts.get("provider", ""),
+        }
         is_of_pairs = bool(curve.ends) or curve.pairs > 1
-        command, count = self._command_of(curve), curve.ranks or 2 * curve.pairs * is_of_pairs
+        count = curve.ranks or 2 * curve.pairs * is_of_pairs
         if nodes := rank_nodes(command, count, self.request):
             lines = [] if nodes == rank_nodes(command, count) else [*self.request.lines]
             lines += [command.text] if command else []
-            evidence = msgspec.structs.replace(
-                evidence, rank_nodes=nodes, command=command_line("; ".join(lines))
-            )
+            facts |= {"rank_nodes": nodes, "command": command_line("; ".join(lines))}
         if command and (hosts_named := named_hosts(command)):
-            evidence = msgspec.structs.replace(evidence, command_hosts=hosts_named)
+            facts["command_hosts"] = hosts_named
         if command and curve.points and curve.cut_off.endswith(_SMALLER):
             last, largest = (
                 curve.points[-1].message_bytes or 0,
                 osu_number(command, OSU_LARGEST_BYTES),
             )
             if largest is not None and last <= largest < max(1, 2 * last):
-                msgspec.structs.force_setattr(curve, "cut_off", "")
+                force(curve, "cut_off", "")
         if command and (samples := osu_number(command, OSU_ITERATIONS)):
-            points = tuple(_with_samples(point, samples) for point in curve.points)
-            msgspec.structs.force_setattr(curve, "points", points)
-        msgspec.structs.force_setattr(curve, "evidence", evidence)
+            # A number in a point's own row stays.
+            points = tuple(
+                point
+                if point.estimate.samples
+                else replace(point, estimate=replace(point.estimate, samples=samples))
+                for point in curve.points
+            )
+            force(curve, "points", points)
+        force(curve, "evidence", replace(evidence, **facts))
         if not curve.hosts:
-            msgspec.structs.force_setattr(curve, "hosts", evidence.rank_hosts)
-
-
-def _with_samples(point: SuitePoint, samples: int) -> SuitePoint:
-    """Return a point with the number of its samples; a number in its own row stays."""
-    if point.estimate.samples:
-        return point
-    estimate = msgspec.structs.replace(point.estimate, samples=samples)
-    return msgspec.structs.replace(point, estimate=estimate)
+            force(curve, "hosts", curve.evidence.rank_hosts)

@@ -50,15 +50,12 @@ class UnitWatch:
         units = units_in(line.text)
         if not units:
             return
-        self._end(line.number)
+        if self._heading is not None:
+            self._spans.append((self._heading, self._foreign, line.number))
+        self._heading = None
         foreign = [unit for unit in units if unit not in self._usual]
         if foreign:
             self._heading, self._foreign = line, foreign[0]
-
-    def _end(self, number: int) -> None:
-        if self._heading is not None:
-            self._spans.append((self._heading, self._foreign, number))
-        self._heading = None
 
     def split(
         self, curves: Iterable[SuiteCurve]
