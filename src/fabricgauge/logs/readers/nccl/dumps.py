@@ -67,12 +67,15 @@ class _DumpReader:
         if name == "graph" and len(self.graphs) < MOST_GRAPHS:
             self.graphs.append(_graph(attributes))
         elif name == "net" and "graphs" in inside:
-            self._adapter_of_graph(_number(attributes, "dev"))
+            index = _number(attributes, "dev")
+            if self.graphs and index not in self.graphs[-1].adapters[:MOST_DEVICES]:
+                last = self.graphs[-1]
+                self.graphs[-1] = replace(last, adapters=(*last.adapters, index)[:MOST_DEVICES])
         elif name in ("gpu", "net") and "system" in inside and len(self.devices) < MOST_DEVICES:
             self.devices.append(self._device(name, attributes))
         elif name in ("nvlink", "xgmi") and self.devices and self._above[-1][0] == "gpu":
-            last = self.devices[-1]
-            self.devices[-1] = replace(last, links=last.links + _number(attributes, "count"))
+            device = self.devices[-1]
+            self.devices[-1] = replace(device, links=device.links + _number(attributes, "count"))
         self._above.append((name, attributes))
 
     def _end(self, _name: str) -> None:
@@ -83,25 +86,20 @@ class _DumpReader:
 
         The nearest elements with a NUMA node and a slot hold its place.
         """
-        slots = [slot for tag, slot in self._above if tag == "pci"]
-        slot = slots[-1] if slots else {}
-        nodes = [node for tag, node in self._above if tag == "cpu"]
+        # Later elements are nearer.
+        nearest = dict(self._above)
+        slot, node = nearest.get("pci", {}), nearest.get("cpu", {})
         speed, width = slot.get("link_speed", ""), slot.get("link_width", "0")
         is_gpu = kind == "gpu"
         return NcclDevice(
             kind="gpu" if is_gpu else "net",
             index=_number(attributes, "dev"),
             name=(slot.get("busid", "") if is_gpu else attributes.get("name", ""))[:_LONGEST_NAME],
-            numa=_number(nodes[-1], "numaid", -1) if nodes else -1,
+            numa=_number(node, "numaid", -1),
             direct=attributes.get("gdr") == "1",
             rate_bit_s=0.0 if is_gpu else _number(attributes, "speed") * 1e6,
             pcie=f"{speed} x{width}"[:_LONGEST_NAME] if speed else "",
         )
-
-    def _adapter_of_graph(self, index: int) -> None:
-        if self.graphs and index not in self.graphs[-1].adapters[:MOST_DEVICES]:
-            last = self.graphs[-1]
-            self.graphs[-1] = replace(last, adapters=(*last.adapters, index)[:MOST_DEVICES])
 
 
 def _graph(attributes: _Attributes) -> NcclGraph:

@@ -36,9 +36,7 @@ _RANK = re.compile(
 )
 _VERSION = re.compile(r"# nccl-tests version (?P<version>\S+)(?: .*nccl-library=(?P<code>\d+))?")
 _THREADS = re.compile(r"# nThread \d+ nGpus \d+ minBytes (?P<least>\d+) maxBytes (?P<most>\d+) ")
-_COUNTED = re.compile(
-    r"(?P<name>warmup iters|agg iters|iters|validation|graph|unalign): (?P<n>\d+)"
-)
+_COUNTED = re.compile(r"(warmup iters|agg iters|iters|validation|graph|unalign): (\d+)")
 _LIBRARY = re.compile(r"\b(?P<name>[NR]CCL) version ?:? (?P<version>[\w.+-]+)")
 _REST = re.compile(
     r"# Reducing maxBytes to (?P<most>\d+) due to memory limitation"
@@ -129,7 +127,6 @@ class NcclFacts:
     settings: dict[str, str] = field(default_factory=dict)
 
     def begin(self, line: LogLine) -> None:
-        """Note the first line of the output."""
         self.first_line = self.first_line or line.number
 
     def take(self, line: LogLine) -> bool:
@@ -145,8 +142,14 @@ class NcclFacts:
             self.add_rank(match["host"], match["device"].strip(), match["group"])
         elif hashed and (match := _THREADS.match(text)):
             self.title, self.most_bytes = self.title or words, int(match["most"][:18])
-            for count in _COUNTED.finditer(text):
-                self._count(count["name"], int(count["n"][:9]))
+            for name, digits in _COUNTED.findall(text):
+                number = int(digits[:9])
+                if name == "iters":
+                    self.iterations = number
+                elif name == "validation":
+                    self.settings["validation"] = "on" if number else "off"
+                elif number or name == "warmup iters":
+                    self.settings[name] = str(number)
         elif hashed and (match := _VERSION.match(text)):
             self.version = match["version"]
             if match["code"]:
@@ -171,14 +174,6 @@ class NcclFacts:
             return False
         self.started = True
         return True
-
-    def _count(self, name: str, number: int) -> None:
-        if name == "iters":
-            self.iterations = number
-        elif name == "validation":
-            self.settings["validation"] = "on" if number else "off"
-        elif number or name == "warmup iters":
-            self.settings[name] = str(number)
 
     def heading(self, more: dict[str, str]) -> SuiteHeading:
         """Return the heading of a table, with ``more`` settings than the output's own."""

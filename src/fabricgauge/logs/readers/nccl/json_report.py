@@ -106,7 +106,12 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
         tables.failed(line, "corrupt")
     sign = f"the JSON report breaks off behind the row of {tables.last_bytes} bytes"
     sign = sign if tables.any else "the JSON report has no results"
-    yield from tables.close("" if results.complete else sign, _average(text))
+    average: dict[str, str] = {}
+    for name in ("bandwidth", "bandwidith"):
+        number = _number(_part(value(text, f"average_bus_{name}"), name))
+        if number is not None and not average:
+            average["average bus bandwidth"] = f"{number:g} GB/s, the mean over all sizes"
+    yield from tables.close("" if results.complete else sign, average)
 
 
 def _facts(text: str, first_line: int) -> NcclFacts:
@@ -124,14 +129,6 @@ def _facts(text: str, first_line: int) -> NcclFacts:
         if device is not None:
             facts.add_rank(device.hostname, device.device_info, str(device.group))
     return facts
-
-
-def _average(text: str) -> dict[str, str]:
-    for inner in ("bandwidth", "bandwidith"):
-        number = _number(_part(value(text, f"average_bus_{inner}"), inner))
-        if number is not None:
-            return {"average bus bandwidth": f"{number:g} GB/s, the mean over all sizes"}
-    return {}
 
 
 def _part(value: Any, name: str) -> Any:

@@ -130,17 +130,13 @@ class NcclLog:
         force = msgspec.structs.force_setattr
         if self._version and not any(name in curve.settings for name in ("nccl", "rccl")):
             force(curve, "settings", {**curve.settings, "nccl": self._version})
-        network = (
-            next((connection.via for connection in evidence.crossing), "").removeprefix("NET/")
-            or evidence.network
-        )
-        curve_evidence = msgspec.structs.replace(curve.evidence, nccl=evidence)
-        if network:
-            curve_evidence = msgspec.structs.replace(
-                curve_evidence, provider=evidence.provider or network
-            )
+        crossing = next((connection.via for connection in evidence.crossing), "")
+        provider = curve.evidence.provider
+        if network := crossing.removeprefix("NET/") or evidence.network:
+            provider = evidence.provider or network
             force(curve, "settings", {**curve.settings, "network": network})
-        force(curve, "evidence", curve_evidence)
+        replace = msgspec.structs.replace
+        force(curve, "evidence", replace(curve.evidence, nccl=evidence, provider=provider))
         force(curve, "transport", carrier(evidence))
 
     def evidence(self) -> NcclEvidence:
@@ -148,12 +144,10 @@ class NcclLog:
             self._evidence = msgspec.structs.replace(
                 self._facts,
                 adapters=tuple(self._adapters.values()),
-                ways=tuple(
-                    NcclWay(*key, *count_and_first) for key, count_and_first in self._ways.items()
-                ),
+                ways=tuple(NcclWay(*key, *value) for key, value in self._ways.items()),
                 ranks=tuple(self._ranks[rank] for rank in sorted(self._ranks)),
                 choices=tuple(
-                    NcclChoice(*choice, *sizes) for choice, sizes in sorted(self._choices.items())
+                    NcclChoice(*key, *sizes) for key, sizes in sorted(self._choices.items())
                 ),
                 reasons=tuple(self._words["reasons"]),
                 warnings=tuple(self._words["warnings"]),
@@ -205,8 +199,8 @@ class NcclLog:
         self._fact(**{name: int(count or 0) for name, count in fields.groupdict().items()})
 
     def _ring(self, fields: "re.Match[str]", _node: str) -> None:
-        if not self._facts.ring:
-            self._fact(ring=" ".join(fields["ranks"].split())[:LONGEST_WORDS])
+        ring = " ".join(fields["ranks"].split())[:LONGEST_WORDS]
+        self._fact(ring=self._facts.ring or ring)
 
     def _trees(self, fields: "re.Match[str]", _node: str) -> None:
         self._fact(trees=max(self._facts.trees, len(_TREE.findall(fields.string))))

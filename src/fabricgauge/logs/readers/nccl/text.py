@@ -64,16 +64,13 @@ class NcclReader:
 
     def _between_rows(self, line: LogLine, text: str) -> Iterator[SuiteCurve]:
         if self._begins_another(text):
-            yield from self._end_output()
+            yield from self.end()
         if not text or self._taken_as_heading(line, text):
             return
         if match := _SUM.match(text):
             yield from self._summed(line, match)
         elif not self._is_trouble(line, text):
             yield from self._row(line, text)
-
-    def end(self) -> Iterator[SuiteCurve]:
-        yield from self._end_output()
 
     def _begin_anew(self) -> None:
         self._facts = NcclFacts()
@@ -95,25 +92,22 @@ class NcclReader:
         self._announced = text
         return self._closed
 
-    def _end_output(self) -> Iterator[SuiteCurve]:
+    def end(self) -> Iterator[SuiteCurve]:
         """Close the open tables, with a sign if the last lines are missing."""
         yield from self._drop_pending()
         if not self._closed and self._facts.started:
-            yield from self._tables.close(self._sign())
+            most = self._facts.most_bytes
+            planned = f", of up to {most}" if most is not None else ""
+            why = f"; {self._warned}" if self._warned else ""
+            sign = (
+                f"ends at {self._tables.last_bytes} bytes{planned},"
+                f" and the closing line '# Avg bus bandwidth' is missing{why}"
+            )
+            sign = sign if self._tables.any else "ends before the first row"
+            yield from self._tables.close(self._stopped or sign)
         announced = self._announced
         self._begin_anew()
         self._facts.take(LogLine(0, announced))
-
-    def _sign(self) -> str:
-        if self._stopped:
-            return self._stopped
-        if not self._tables.any:
-            return "ends before the first row"
-        most = self._facts.most_bytes
-        planned = f", of up to {most}" if most is not None else ""
-        sizes = f"ends at {self._tables.last_bytes} bytes{planned}"
-        why = f"; {self._warned}" if self._warned else ""
-        return f"{sizes}, and the closing line '# Avg bus bandwidth' is missing{why}"
 
     def _taken_as_heading(self, line: LogLine, text: str) -> bool:
         layout = layout_of(text, self._banner) if text.startswith("#") else None
