@@ -38,26 +38,19 @@ class Companions(msgspec.Struct):
 
     def join_evidence(self, contents: Iterable[Found]) -> Iterator[Found]:
         """Add dumps to tables of collectives, and the GPUs' links to matrices of GPU pairs."""
-        replace, topology = msgspec.structs.replace, self._topology()
+        replace = msgspec.structs.replace
+        gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
+        links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
+        names = ", ".join(name for name, _ in self.printouts)
+        topology = GpuTopology(names, merge_gpus(gpus_by_file), links) if self.printouts else None
         for content in contents:
             if isinstance(content, SuiteCurve) and content.suite in SUITES and self.dumps:
-                nccl_evidence = replace(
-                    content.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps)
-                )
-                content = replace(content, evidence=replace(content.evidence, nccl=nccl_evidence))
+                nccl = replace(content.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps))
+                content = replace(content, evidence=replace(content.evidence, nccl=nccl))
             if isinstance(content, SuiteCurve) and content.evidence.gpu_pairs and topology:
                 pairs = replace(content.evidence.gpu_pairs, topology=topology)
                 content = replace(content, evidence=replace(content.evidence, gpu_pairs=pairs))
             yield content
-
-    def _topology(self) -> GpuTopology | None:
-        if not self.printouts:
-            return None
-        gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
-        links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
-        return GpuTopology(
-            ", ".join(name for name, _ in self.printouts), merge_gpus(gpus_by_file), links
-        )
 
 
 def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | UnparsedLine | None:

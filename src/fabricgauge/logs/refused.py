@@ -62,14 +62,13 @@ class RefusedFile(msgspec.Struct, frozen=True):
     def with_results(self, results: Sequence[Found]) -> "RefusedFile":
         """Return the file with further results; a line with a reader's own reason wins."""
         tables = (result for result in results if isinstance(result, SuiteCurve))
-        lines = [result for result in results if isinstance(result, UnparsedLine)]
-        lines_before = [] if self.line is None else [self.line]
-        line = max((*lines_before, *lines), key=_line_rank, default=None)
+        lines = [line for line in (self.line, *results) if isinstance(line, UnparsedLine)]
+        line = max(
+            lines,
+            key=lambda line: (line.reason.startswith(UNREADABLE), line.reason != FOREIGN),
+            default=None,
+        )
         return RefusedFile(self.name, self.table or next(tables, None), line)
-
-
-def _line_rank(line: UnparsedLine) -> int:
-    return 2 if line.reason.startswith(UNREADABLE) else int(line.reason != FOREIGN)
 
 
 def refusal(files: Sequence[RefusedFile]) -> str:
@@ -87,15 +86,13 @@ def _reason(file: RefusedFile) -> str:
         return f": {line.reason}"
     if table is None:
         return " holds no result" if line is None else _line_words(line)
-    seems = f" seems to be {table.suite} ({table.benchmark})"
+    seems, sign = f" seems to be {table.suite} ({table.benchmark})", table.cut_off
     failed = next(iter(table.failures), None)
     # A failure that the suite itself reports explains more than a launcher's lines behind it.
     if line is not None and line.reason != FOREIGN and failed is None:
         return f"{seems}{_line_words(line)}"
     # A sign that quotes the failing line also explains it.
-    if failed is None or failed.text in table.cut_off:
-        sign = table.cut_off
-    else:
+    if failed is not None and failed.text not in sign:
         sign = f"line {failed.line}: {failed.text}"
     return f"{seems}, line {table.first_line}: {sign or 'no row follows'}"
 

@@ -162,31 +162,30 @@ def unit(printed: str, rule: str) -> PrintedUnit:
     raise ValueError(f"unit {printed!r} is not known: {', '.join((*PLAIN, *RULED))}")
 
 
-def curves(entry: ReferenceEntry) -> tuple[SuiteCurve, ...]:
-    """Return one curve per column with a quantity, in the columns' order."""
-    return tuple(
-        _curve(entry, column, place)
-        for place, column in enumerate(entry.columns, 1)
-        if column.quantity is not None
-    )
+def curves(entry: ReferenceEntry) -> Iterator[SuiteCurve]:
+    """Yield one curve per column with a quantity, in the columns' order.
+
+    Further figures belong to the first curve of the entry.
+    """
+    places = [place for place, column in enumerate(entry.columns, 1) if column.quantity]
+    for place in places:
+        column = entry.columns[place - 1]
+        printed = unit(column.unit, column.unit_rule)
+        points = _points(entry, printed, place, is_first=place == places[0])
+        yield SuiteCurve(
+            suite=entry.suite, version=entry.version, benchmark=column.benchmark or entry.benchmark,
+            title=entry.heading or entry.title, what=column.what, quantity=printed.quantity,
+            statistic=column.statistic, unit_rule=printed.rule, first_line=1,
+            last_line=len(entry.points), points=tuple(points),
+            pattern=column.pattern, directions=column.directions, pairs=entry.pairs,
+            ranks=entry.ranks, transport=entry.transport, settings=entry.settings,
+            hosts=entry.hosts, cut_off=entry.cut_off, source=entry.name,
+        )  # fmt: skip
 
 
-def _curve(entry: ReferenceEntry, column: ReferenceColumn, place: int) -> SuiteCurve:
-    printed = unit(column.unit, column.unit_rule)
-    return SuiteCurve(
-        suite=entry.suite, version=entry.version, benchmark=column.benchmark or entry.benchmark,
-        title=entry.heading or entry.title, what=column.what, quantity=printed.quantity,
-        statistic=column.statistic, unit_rule=printed.rule, first_line=1,
-        last_line=len(entry.points), points=tuple(_points(entry, printed, place)),
-        pattern=column.pattern, directions=column.directions, pairs=entry.pairs,
-        ranks=entry.ranks, transport=entry.transport, settings=entry.settings,
-        hosts=entry.hosts, cut_off=entry.cut_off, source=entry.name,
-    )  # fmt: skip
-
-
-def _points(entry: ReferenceEntry, printed: PrintedUnit, place: int) -> Iterator[SuitePoint]:
-    """Yield the points of a column; further figures belong to the first curve of the entry."""
-    first = next(i for i, column in enumerate(entry.columns, 1) if column.quantity is not None)
+def _points(
+    entry: ReferenceEntry, printed: PrintedUnit, place: int, is_first: bool
+) -> Iterator[SuitePoint]:
     for line, row in enumerate(entry.points, 1):
         size, value = row[0] if isinstance(row[0], int) else None, row[place]
         # An empty message has no bandwidth, and the suites print 0.00 for it.
@@ -198,7 +197,7 @@ def _points(entry: ReferenceEntry, printed: PrintedUnit, place: int) -> Iterator
         besides: dict[Besides, float] = {
             column.besides: cell * printed.factor
             for column, cell in cells
-            if place == first and column.besides and not isinstance(cell, str)
+            if is_first and column.besides and not isinstance(cell, str)
         }
         si = value * printed.factor
         estimate = Estimate(si, si, si, 0.0, 1, next(counts, 0))
@@ -231,7 +230,7 @@ def reference(name: str) -> Reference:
             document, entry = content(stem).document, content(stem).entries[name]
             return Reference(
                 name, entry.title, document, entry.where, entry.hardware, entry.software,
-                entry.network, entry.caveat, curves(entry), entry.table, entry.expected,
+                entry.network, entry.caveat, tuple(curves(entry)), entry.table, entry.expected,
             )  # fmt: skip
     raise UsageError(f"no reference is called {name!r}; {_hint(name)}")
 

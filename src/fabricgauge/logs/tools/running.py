@@ -191,11 +191,10 @@ def _start_client(
             without=withheld_names(os.environ), group=group,
         )  # fmt: skip
 
-    commands = {"client": launch.client}
-    if launch.server is not None:
-        commands["server"] = launch.server
-    write_command(raw_dir, commands)
-    if launch.server is not None:
+    if launch.server is None:
+        write_command(raw_dir, {"client": launch.client})
+    else:
+        write_command(raw_dir, {"client": launch.client, "server": launch.server})
         server = stream(launch.server, "server.txt", "server.err", stdin=None)
         cleanup.callback(server.close)
         _await_server(launch, server, raw_dir)
