@@ -153,8 +153,8 @@ def command_in(text: str) -> Command | None:
     match = _LAUNCHER.search(text) if len(text) <= LONGEST else None
     while match is not None:
         command_text = text[match.start("launcher") :]
-        one = _ONE_COMMAND.match(command_text)
-        end = one.end() if one else 0
+        first = _ONE_COMMAND.match(command_text)
+        end = first.end() if first else 0
         # A quotation mark that stands alone leaves the whole text.
         if command_text[end : end + 1] not in ("'", '"', "\\"):
             command_text = command_text[:end]

@@ -123,8 +123,7 @@ def _row(name: str, printed: Sequence[float | None], acknowledged: bool) -> Fabt
     size, count, total, *rates = (value or 0.0 for value in printed)
     once = int(size) * int(count)
     transfers = round(int(total) / once) if once else 0
-    figures = (int(size), int(count), *rates)
-    return FabtestsRow(name, int(size), figures, transfers, acknowledged)
+    return FabtestsRow(name, int(size), (int(size), int(count), *rates), transfers, acknowledged)
 
 
 def cut_row(text: str) -> int | None:

@@ -172,14 +172,14 @@ class NetPipeRun:
         self.left_out = 0
 
     def follows(self, row: NetPipeRow) -> bool:
+        """Check whether a row goes on: numbers grow from 0 or 1, in files sizes grow."""
         if not self.rows:
             return True
         last = self.rows[-1][1]
-        if (row.number < 0) != (last.number < 0) or row.form != last.form:
-            return False
-        return (
-            row.number > last.number if row.number >= 0 else row.message_bytes > last.message_bytes
+        grows = row.number > last.number or (
+            row.number < 0 and row.message_bytes > last.message_bytes
         )
+        return grows and (row.number < 0) == (last.number < 0) and row.form == last.form
 
     def curves(self) -> tuple[SuiteCurve, ...]:
         """Return time and bandwidth over the sizes."""
@@ -289,7 +289,6 @@ class NetPipeReader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         row = console_row(line.text) or file_row(line.text)
         if row is not None:
-            # Rows are numbered from 0 or 1; in files sizes grow.
             if not self._open(line).follows(row):
                 yield from self.end()
             run = self._open(line)
@@ -310,10 +309,11 @@ class NetPipeReader:
     def end(self) -> Iterable[SuiteCurve]:
         """Close the run. A heading without rows is reported, unless it trails behind its rows."""
         run, self._run = self._run, None
-        is_of_other_rank = (
-            run is not None and run.hosts and 0 not in run.hosts
-        )  # rank 0 alone prints rows
-        if run is not None and (run.rows or not (self._has_result or is_of_other_rank)):
+        if run is None:
+            return
+        # Rank 0 alone prints rows.
+        is_of_other_rank = run.hosts and 0 not in run.hosts
+        if run.rows or not (self._has_result or is_of_other_rank):
             self._has_result = True
             curves = run.curves()
             if not curves:

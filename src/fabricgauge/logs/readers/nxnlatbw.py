@@ -100,9 +100,8 @@ class NxnReader:
         ranks = 1 + max((max(ends) for ends in self._pairs), default=0)
         expected = ranks * (ranks - 1)
         count = len(self._pairs)
-        cut_off = "" if count == expected and count else f"{count} of {expected} pairs have a row"
-        if not count:
-            cut_off = "ends before its first row"
+        cut_off = "" if count == expected else f"{count} of {expected} pairs have a row"
+        cut_off = cut_off if count else "ends before its first row"
         for place, column in enumerate(_COLUMNS):
             yield from self._curves(start, last, place, column, ranks, cut_off)
         self._begin(None)
@@ -117,9 +116,12 @@ class NxnReader:
         settings, evidence = dict[str, str](), LogEvidence()
         if by_pair:
             settings = _name_extremes(by_pair, column, place == 0)
-            evidence = LogEvidence(
-                rank_pairs=_matrix(by_pair, ranks, column), rank_nodes=infer_nodes(late_s, ranks)
-            )
+            # Row by row, in SI units; 0 for pairs without a row.
+            values = array("d", bytes(8 * ranks * ranks))
+            for (source, target), figure in by_pair.items():
+                values[source * ranks + target] = figure * column.factor
+            matrix = RankPairs(ranks, tuple(values))
+            evidence = LogEvidence(rank_pairs=matrix, rank_nodes=infer_nodes(late_s, ranks))
         heading = SuiteHeading(
             "nxnlatbw", "", "mpi_nxnlatbw", start.text.strip(), start.number,
             ranks=ranks if by_pair else None, settings=settings, evidence=evidence,
@@ -171,14 +173,6 @@ def _name_extremes(
         name: f"rank {ends[0]} to rank {ends[1]}: {by_pair[ends]:.6g} {unit}"
         for name, ends in (("slowest pair", slowest), ("fastest pair", fastest))
     }
-
-
-def _matrix(by_pair: dict[tuple[int, int], float], ranks: int, column: SuiteColumn) -> RankPairs:
-    """Return the figures in SI units, row by row; 0 for pairs without a row."""
-    values = array("d", bytes(8 * ranks * ranks))
-    for (source, target), figure in by_pair.items():
-        values[source * ranks + target] = figure * column.factor
-    return RankPairs(ranks, tuple(values))
 
 
 DIALECT = Dialect("nxnlatbw", BEGINS, NxnReader)

@@ -41,8 +41,6 @@ class UcxTest(NamedTuple):
 
 #: The test of a log that does not name it.
 UNNAMED = UcxTest("ucx_perftest", "")
-#: The same test under a heading with ``overhead``, which only streams have.
-UNNAMED_STREAM = UcxTest("ucx_perftest", "stream")
 
 #: Name and, for each API, the description (UCX v1.9 and later leave out ``UCP``).
 _TESTS: tuple[tuple[UcxTest, str, str], ...] = (
@@ -118,7 +116,8 @@ class UcxRun:
         option = _OPTION.search(self.command)
         names = (option[1] if option else "", batch.split("/")[0])
         named_tests = (by_box, *(_BY_NAME.get(name, UNNAMED) for name in names))
-        unnamed = UNNAMED_STREAM if self.overhead else UNNAMED
+        # Only streams have a heading with ``overhead``.
+        unnamed = UNNAMED._replace(kind="stream") if self.overhead else UNNAMED
         return next((test for test in named_tests if test != UNNAMED), unnamed)
 
     @property

@@ -72,21 +72,18 @@ class ImbBlock(msgspec.Struct):
         if facts is None:
             return False
         if "members" in facts:
+            # Ranks are printed sixteen to a line.
             group = facts.get("group", max(self.group_ranks, default=0))
-            self._add(group, facts["members"])
+            ranks = " ".join([self.group_ranks.get(group, ""), *facts["members"]]).strip()
+            full = len(self.group_ranks) >= _MOST_GROUPS and group not in self.group_ranks
+            if ranks and len(ranks) <= _SHOWN_CHARACTERS and not full:
+                self.group_ranks[group] = ranks
         elif "settings" in facts:
             self.settings |= facts["settings"]
         else:
             for name, value in facts.items():
                 setattr(self, name, value)
         return True
-
-    def _add(self, group: int, members: Sequence[str]) -> None:
-        """Add ranks, which are printed sixteen to a line."""
-        ranks = " ".join([self.group_ranks.get(group, ""), *members]).strip()
-        full = len(self.group_ranks) >= _MOST_GROUPS and group not in self.group_ranks
-        if ranks and len(ranks) <= _SHOWN_CHARACTERS and not full:
-            self.group_ranks[group] = ranks
 
 
 NO_BLOCK = ImbBlock("unnamed", "", 0)
