@@ -18,9 +18,10 @@ def test_the_document_says_what_it_is_first() -> None:
 def test_the_document_holds_the_whole_judged_run() -> None:
     judged = sample.judged()
     read = json.loads(document())
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Judged)}
     for name in ("run", "curves", "ceilings", "verdicts"):
         known = getattr(judged, name)
-        kind = Judged.__annotations__[name]
+        kind = kinds[name]
         assert msgspec.convert(read[name], type=kind, strict=False) == known
 
 
