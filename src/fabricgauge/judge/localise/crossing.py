@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.confirm import (
@@ -20,7 +19,7 @@ from fabricgauge.judge.localise.confirm import (
     recheck_figures,
 )
 from fabricgauge.judge.localise.matrices import node_of_rank
-from fabricgauge.judge.localise.slowness import F64
+from fabricgauge.judge.localise.slowness import F64, I64
 from fabricgauge.model.pairs import ENDS, PairAnalysis, PairFinding, Suspect
 from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
@@ -147,7 +146,7 @@ def _crossing_rates(
 
 
 def _round_sums(
-    analysis: PairAnalysis, launches: Sequence[Launch], group_of: NDArray[np.int64], count: int
+    analysis: PairAnalysis, launches: Sequence[Launch], group_of: I64, count: int
 ) -> Iterator[tuple[F64, F64]]:
     """Yield for each round the sum of rates, and the number of pairs, from each group to each."""
     matrix = analysis.matrix

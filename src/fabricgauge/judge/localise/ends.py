@@ -8,7 +8,6 @@ from functools import cached_property, partial
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.groups import FAR, NEAR, Grouping
@@ -16,7 +15,9 @@ from fabricgauge.judge.localise.slowness import (
     ALL,
     F32,
     F64,
+    I64,
     Ending,
+    Flags,
     Levels,
     LevelTests,
     Noise,
@@ -63,9 +64,9 @@ class Unexplained(msgspec.Struct, frozen=True, eq=False):
 
     slow: Slowness
     noise: Noise
-    confined: tuple[NDArray[np.int64], ...]
+    confined: tuple[I64, ...]
     groups: F32
-    index: NDArray[np.int64]
+    index: I64
     ends: F32
 
     def block(self, direction: int, rows: Places, columns: Places = ALL) -> F32:
@@ -129,7 +130,7 @@ def explain_by_groups(
     noise: Noise,
     grouping: Grouping,
     uplinks: Sequence[Endpoint],
-    confined: tuple[NDArray[np.int64], ...],
+    confined: tuple[I64, ...],
 ) -> Unexplained:
     """Return the slowness that slow uplinks of groups do not explain."""
     nodes = slow.nodes
@@ -138,9 +139,7 @@ def explain_by_groups(
     return Unexplained(slow, noise, confined, groups, index, np.zeros((2, nodes), dtype=np.float32))
 
 
-def _excesses(
-    ends: Iterable[Endpoint], nodes: int, members: Sequence[NDArray[np.int64]] | NDArray[np.int64]
-) -> F32:
+def _excesses(ends: Iterable[Endpoint], nodes: int, members: Sequence[I64] | I64) -> F32:
     """Return the slowness of each node's end, or its group's: sending and receiving; (2, N)."""
     excesses = np.zeros((2, nodes), dtype=np.float32)
     for end in ends:
@@ -272,7 +271,7 @@ def standing_out(level_tests: LevelTests, limit: float) -> list[Endpoint]:
     ]
 
 
-def _end(level_tests: LevelTests, index: int, slow: NDArray[np.bool_], q: float) -> Endpoint:
+def _end(level_tests: LevelTests, index: int, slow: Flags, q: float) -> Endpoint:
     excess, error = level_tests.excess[:, index], level_tests.error[:, index]
     part: Ending = "node" if slow.all() else "sender" if slow[SENDING] else "receiver"
     return Endpoint(
@@ -405,7 +404,7 @@ def _shown_by_nodes(slow: Slowness, grouping: Grouping, end: Endpoint) -> bool:
     return bool(shows.mean() >= limits.SHOWN_BY_NODES)
 
 
-def slow_blocks(ends: list[Endpoint], grouping: Grouping) -> NDArray[np.bool_]:
+def slow_blocks(ends: list[Endpoint], grouping: Grouping) -> Flags:
     """Return the blocks from group to group that slow uplinks explain."""
     table = np.zeros((grouping.count, grouping.count), dtype=bool)
     for end in ends:

@@ -10,14 +10,15 @@ from typing import Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.slowness import (
     ALL,
     F32,
     F64,
+    I64,
     Excess,
+    Flags,
     Noise,
     Slowness,
     levels,
@@ -44,7 +45,7 @@ class Grouping(msgspec.Struct, frozen=True, eq=False):
     """
 
     groups: tuple[Group, ...]
-    index: NDArray[np.int64]
+    index: I64
     by: GroupedBy
 
     @property
@@ -53,22 +54,22 @@ class Grouping(msgspec.Struct, frozen=True, eq=False):
         return len(self.groups) + 1
 
     @property
-    def order(self) -> NDArray[np.int64]:
+    def order(self) -> I64:
         """The nodes' indices, group by group, those without a group last."""
         return np.argsort(self.index, kind="stable")
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> I64:
         """The number of nodes in each group, those without a group last."""
         return np.bincount(self.index, minlength=self.count)
 
     @property
-    def members(self) -> list[NDArray[np.int64]]:
+    def members(self) -> list[I64]:
         """The nodes' indices of each group, those without a group last."""
         return np.split(self.order, np.cumsum(self.sizes)[:-1])
 
     @property
-    def distances(self) -> NDArray[np.int64]:
+    def distances(self) -> I64:
         """``WITHIN``, ``NEAR`` or ``FAR`` from each group to each, (count, count)."""
         number = {name: i for i, name in enumerate(dict.fromkeys(g.parent for g in self.groups))}
         parents = np.array([number[group.parent] for group in self.groups], dtype=np.int64)
@@ -137,9 +138,7 @@ def in_unit(slow: Slowness, table: F64) -> F64:
     return slow.typical * (1.0 + table if slow.adds_up else np.exp(-table))
 
 
-def expected_levels(
-    slow: Slowness, grouping: Grouping, table: F64, slow_groups: NDArray[np.bool_]
-) -> F64:
+def expected_levels(slow: Slowness, grouping: Grouping, table: F64, slow_groups: Flags) -> F64:
     """Return the slowness of healthy pairs from group to group, (count, count).
 
     It is one figure for each distance (within a group, below one parent, beyond). Latencies have a
@@ -242,7 +241,7 @@ def _range(values: F64) -> tuple[float, float]:
     return (min(lows), max(highs)) if lows else (0.0, 0.0)
 
 
-def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, list[int]]:
+def _tops(counts: I64, edges: F64, noise: float) -> tuple[F64, list[int]]:
     """Return the bins with the highest smoothed counts, one for each level, ascending."""
     # Bins that one unit of relative noise is wide, in the middle of the range.
     middle = edges.size // 2
@@ -266,7 +265,7 @@ def _tops(counts: NDArray[np.int64], edges: F64, noise: float) -> tuple[F64, lis
     return smooth, _heavy(tops, smooth, counts)
 
 
-def _heavy(tops: list[int], smooth: F64, counts: NDArray[np.int64]) -> list[int]:
+def _heavy(tops: list[int], smooth: F64, counts: I64) -> list[int]:
     """Return the tops whose level, from valley to valley, holds enough pairs."""
     cuts = [0, *(a + int(smooth[a : b + 1].argmin()) for a, b in pairwise(tops))]
     shares = np.add.reduceat(counts, cuts) / max(1, counts.sum())
@@ -287,7 +286,7 @@ def found_topology(matrix: PairMatrix) -> Topology:
     if cut is None:
         return Topology()
     with np.errstate(invalid="ignore"):
-        near: NDArray[np.bool_] = values < cut
+        near: Flags = values < cut
     np.fill_diagonal(near, True)
     blocks = _grown(near)
     return _named(matrix.nodes, blocks) if _distinct(values, cut, blocks) else Topology()
@@ -304,7 +303,7 @@ def _without_own(slow: Slowness) -> F32:
     return values
 
 
-def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+def _grown(near: Flags) -> list[I64]:
     """Grow blocks: a node's close nodes, then twice the nodes that are close to most of these."""
     free = np.ones(len(near), dtype=bool)
     blocks = []
@@ -320,7 +319,7 @@ def _grown(near: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     return blocks
 
 
-def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
+def _distinct(values: F32, cut: float, blocks: list[I64]) -> bool:
     sizes = np.array([block.size for block in blocks])
     several = sizes >= 2
     placed = int(sizes[several].sum())
@@ -346,7 +345,7 @@ def _distinct(values: F32, cut: float, blocks: list[NDArray[np.int64]]) -> bool:
     )
 
 
-def _named(nodes: tuple[str, ...], blocks: list[NDArray[np.int64]]) -> Topology:
+def _named(nodes: tuple[str, ...], blocks: list[I64]) -> Topology:
     """Number the blocks by the first of their nodes' names, not by the order of measuring."""
     members = [tuple(nodes[i] for i in block) for block in blocks if block.size >= 2]
     members.sort(key=lambda names: min(_natural(name) for name in names))

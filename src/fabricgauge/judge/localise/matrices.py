@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fabricgauge.judge.localise.slowness import F32, F64, I64, Floats
 from fabricgauge.model.pairs import PairMatrix, Quantity
 from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
@@ -13,7 +14,7 @@ from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import SuiteCurve
 
 
-def node_of_rank(launch: Launch, names: Sequence[str]) -> NDArray[np.int64]:
+def node_of_rank(launch: Launch, names: Sequence[str]) -> I64:
     """Return for each rank the index of its node in ``names``, -1 if the node is unknown.
 
     With one rank for each node it is the launch's order. With more, ranks that recorded the same
@@ -53,23 +54,21 @@ _Case = tuple[str, Quantity, int]
 class _Entries(NamedTuple):
     """Medians of single pairs of nodes: parallel arrays, each cell (row, column) once."""
 
-    cells: tuple[NDArray[np.int64], NDArray[np.int64]]
-    values: NDArray[np.floating]
-    spread: NDArray[np.floating]
+    cells: tuple[I64, I64]
+    values: Floats
+    spread: Floats
 
 
 class _Layer:
     """One value for each pair. The arrays of a pass that fills it alone are not copied."""
 
-    def __init__(
-        self, values: NDArray[np.floating], spread: NDArray[np.float32], is_own: bool
-    ) -> None:
+    def __init__(self, values: Floats, spread: F32, is_own: bool) -> None:
         self.values, self.spread, self._is_own = values, spread, is_own
 
     def is_free(self, entries: _Entries) -> bool:
         return not np.isfinite(self.values[entries.cells]).any()
 
-    def overlaps(self, values: NDArray[np.floating]) -> bool:
+    def overlaps(self, values: Floats) -> bool:
         rows = zip(self.values, values, strict=True)
         return any(bool((np.isfinite(row) & np.isfinite(other)).any()) for row, other in rows)
 
@@ -144,7 +143,7 @@ def _nodes_of_ranks(launch: Launch, curve: SuiteCurve) -> tuple[str, ...]:
     return tuple(f"rank {rank}" for rank in range(ranks))
 
 
-def _read_tables(curve: SuiteCurve) -> Iterator[NDArray[np.float64]]:
+def _read_tables(curve: SuiteCurve) -> Iterator[F64]:
     """Yield a log's matrix, NaN if not measured. A latency is two, each of them symmetric."""
     pairs = curve.evidence.rank_pairs
     if pairs is None:
@@ -161,8 +160,8 @@ def _read_tables(curve: SuiteCurve) -> Iterator[NDArray[np.float64]]:
 
 
 def _join_ranks(
-    origins: NDArray[np.integer], targets: NDArray[np.integer], values: NDArray[np.floating],
-    spread: NDArray[np.floating], places: NDArray[np.int64], nodes: int,
+    origins: NDArray[np.integer], targets: NDArray[np.integer], values: Floats,
+    spread: Floats, places: I64, nodes: int,
 ) -> _Entries:  # fmt: skip
     """Return one value for each pair of nodes; ``places`` are the ranks' nodes."""
     rows, columns = places[origins], places[targets]
@@ -173,9 +172,7 @@ def _join_ranks(
     return _Entries(np.divmod(cells, nodes), *medians)
 
 
-def _medians(
-    cells: NDArray[np.intp], values: NDArray[np.floating], count: int
-) -> NDArray[np.floating]:
+def _medians(cells: I64, values: Floats, count: int) -> Floats:
     """Return the median of each cell's values; ``cells`` are 0 to ``count`` - 1, none empty."""
     if cells.size == count:
         single = np.empty(count, dtype=values.dtype)
@@ -185,7 +182,7 @@ def _medians(
     sizes = np.bincount(cells, minlength=count)
     first = np.cumsum(sizes) - sizes
     low, high = ordered[first + (sizes - 1) // 2], ordered[first + sizes // 2]
-    middle: NDArray[np.floating] = 0.5 * (low + high)
+    middle: Floats = 0.5 * (low + high)
     return middle
 
 
@@ -204,7 +201,7 @@ def _place(layers: list[_Layer], entries: _Entries, precision: np.dtype, nodes: 
 
 def _matrix(key: _Case, names: tuple[str, ...], layers: Sequence[_Layer]) -> PairMatrix:
     # Of many ranks they have single precision.
-    values = [cast("NDArray[np.float64]", layer.values) for layer in layers]
+    values = [cast("F64", layer.values) for layer in layers]
     spreads = [layer.spread for layer in layers]
     repeats = values[0][None] if len(layers) == 1 else np.stack(values)
     return PairMatrix(*key, names, _over(values), _over(spreads), repeats)

@@ -16,12 +16,15 @@ from fabricgauge.model.pairs import PairMatrix, Quantity
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
+Floats = NDArray[np.floating]
+I64 = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 #: Elements of a row block: 4 MiB of float32, so that a few copies of it stay in the caches.
 _STRIP = 1 << 20
 
 #: Rows or columns of a matrix, and all of them.
-Places = slice | NDArray[np.int64]
+Places = slice | I64
 ALL = slice(None)
 
 #: Elements of a matrix, by rows and columns.
@@ -41,8 +44,8 @@ Ending = Literal["node", "sender", "receiver"]
 class Levels(NamedTuple):
     """A quantile of each row, (N,), NaN without partners, and how many elements it has, (N,)."""
 
-    values: NDArray[np.floating]
-    partners: NDArray[np.int64]
+    values: Floats
+    partners: I64
 
 
 def spans(count: int, width: int = 0) -> Iterator[tuple[int, int]]:
@@ -72,7 +75,7 @@ def quantile(rows: F32, share: float) -> Levels:
     return Levels(values, number)
 
 
-def quantiles(rows: F32, shares: Sequence[float]) -> tuple[list[F32], NDArray[np.int64]]:
+def quantiles(rows: F32, shares: Sequence[float]) -> tuple[list[F32], I64]:
     """Return several quantiles; NaN sorts last. A median may lie between the middle two."""
     number = np.count_nonzero(np.isfinite(rows), axis=1)
     ordered = np.sort(rows, axis=1)
@@ -103,7 +106,7 @@ class Slowness(msgspec.Struct, frozen=True, eq=False):
     typical: float
     values: F64
     expected: F32
-    index: NDArray[np.int64]
+    index: I64
     partners: slice
 
     @property
@@ -175,7 +178,7 @@ def sampled_rows(count: int) -> slice:
     return slice(None, None, max(1, count // _ROWS))
 
 
-def partners_met(values: F64) -> NDArray[np.int64]:
+def partners_met(values: F64) -> I64:
     """Count the partners with which each row has a figure, (N,)."""
     return np.array([np.count_nonzero(np.isfinite(row)) for row in values], dtype=np.int64)
 
@@ -239,7 +242,7 @@ def false_discovery(p: F64, tests: int) -> F64:
     return q
 
 
-def scale(values: NDArray[np.floating]) -> float:
+def scale(values: Floats) -> float:
     """Return the robust standard deviation around the median; 0 for fewer than two values."""
     finite = values[np.isfinite(values)]
     if finite.size < 2:
@@ -355,12 +358,10 @@ class LevelTests(msgspec.Struct, frozen=True, eq=False):
         return false_discovery(self.p.ravel(), tests).reshape(self.p.shape)
 
 
-def may_reach(effect: F64, error: F64, limit: float) -> NDArray[np.bool_]:
+def may_reach(effect: F64, error: F64, limit: float) -> Flags:
     """Check whether an effect may be as large as ``limit``: errors may hide half of it."""
     with np.errstate(invalid="ignore"):
-        far: NDArray[np.bool_] = (effect >= limits.LEAST * limit) & (
-            effect + limits.REACH * error >= limit
-        )
+        far: Flags = (effect >= limits.LEAST * limit) & (effect + limits.REACH * error >= limit)
     return far
 
 
@@ -368,7 +369,7 @@ def standing(
     directions: Iterable[Levels],
     sigma: float,
     freedom: int,
-    healthy: NDArray[np.bool_],
+    healthy: Flags,
     *,
     middle: bool = False,
     fewest: int = 3,
@@ -389,7 +390,7 @@ def standing(
     return LevelTests(*map(np.stack, zip(*tests, strict=True)))
 
 
-def centre(values: NDArray[np.floating]) -> float:
+def centre(values: Floats) -> float:
     """Return the usual healthy level: the median, or the lower third of few levels.
 
     One slow level would move the median of few.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from fabricgauge.judge.localise.slowness import Flags
 from fabricgauge.judge.stats.series import Observation, Series, point
 from fabricgauge.model.pairs import WAYS, PairAnalysis, PairFinding, Quantity
 
@@ -56,7 +56,7 @@ def _series(
     return Series(quantity, "any node", "any other", tuple(points), of_pairs=pairs)
 
 
-def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.bool_]:
+def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> Flags:
     """Mark the pairs that no fault touches and that cross no oversubscribed level, (N, N)."""
     nodes = np.array(analysis.matrix.nodes)
     sound = ~np.eye(len(nodes), dtype=bool)
@@ -79,16 +79,16 @@ def _sound(analysis: PairAnalysis, named: Sequence[PairFinding]) -> NDArray[np.b
     return sound
 
 
-def inside(analysis: PairAnalysis) -> NDArray[np.bool_]:
+def inside(analysis: PairAnalysis) -> Flags:
     """Mark the pairs inside a group, (N, N)."""
     number = {node: place for place, group in enumerate(analysis.groups) for node in group.nodes}
     group = np.array([number.get(node, -1) for node in analysis.matrix.nodes])
-    same: NDArray[np.bool_] = group[:, None] == group[None, :]
+    same: Flags = group[:, None] == group[None, :]
     same[group < 0] = False
     return same
 
 
-def _observed(analysis: PairAnalysis, sound: NDArray[np.bool_]) -> Iterator[Observation]:
+def _observed(analysis: PairAnalysis, sound: Flags) -> Iterator[Observation]:
     """Yield each pass's median over the sound pairs, with its interval by ranks."""
     matrix, late = analysis.matrix, analysis.matrix.quantity == "latency"
     if late:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from fabricgauge.judge.localise import limits
 from fabricgauge.judge.localise.ends import SlowEnds, Unexplained
@@ -17,7 +16,9 @@ from fabricgauge.judge.localise.slowness import (
     ALL,
     F32,
     F64,
+    I64,
     Excess,
+    Flags,
     LevelTests,
     Noise,
     Places,
@@ -81,41 +82,41 @@ class Singles(msgspec.Struct, frozen=True, eq=False):
     ``q`` is the false-discovery rate over all pairs. A pair's latency stands once.
     """
 
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    rows: I64
+    columns: I64
     level: F64
     error: F64
     p: F64
     q: F64
-    passes: NDArray[np.int64]
-    slow_in: NDArray[np.int64]
+    passes: I64
+    slow_in: I64
 
     @property
-    def pairs(self) -> NDArray[np.int64]:
+    def pairs(self) -> I64:
         """Return a number for each pair's two nodes, the same in both directions."""
         return (np.minimum(self.rows, self.columns) << 32) | np.maximum(self.rows, self.columns)
 
     @property
-    def agreed(self) -> NDArray[np.bool_]:
+    def agreed(self) -> Flags:
         """True if a pair was slow in every one of a few passes, or in two thirds of many."""
         needed = np.where(self.passes <= limits.FEW_PASSES, self.passes, 2 * self.passes / 3)
-        agreed: NDArray[np.bool_] = (self.slow_in >= 2) & (self.slow_in >= needed)
+        agreed: Flags = (self.slow_in >= 2) & (self.slow_in >= needed)
         return agreed
 
-    def only(self, chosen: NDArray[np.generic]) -> "Singles":
+    def only(self, chosen: Flags | I64) -> "Singles":
         fields = (getattr(self, name)[chosen] for name in self.__struct_fields__)
         return Singles(*fields)
 
-    def surest(self, chosen: NDArray[np.bool_], most: int | None = None) -> list[int]:
+    def surest(self, chosen: Flags, most: int | None = None) -> list[int]:
         """Return places of the ``chosen``, each pair once, by its surer direction."""
         places = np.flatnonzero(chosen)
         _, first = np.unique(self.pairs[places], return_index=True)
         return [int(place) for place in places[np.sort(first)][:most]]
 
-    def without_pairs(self, places: Sequence[int]) -> NDArray[np.bool_]:
+    def without_pairs(self, places: Sequence[int]) -> Flags:
         """Return all but both directions of the pairs at these places."""
         pairs = self.pairs[np.array(places, dtype=int)]
-        remaining: NDArray[np.bool_] = ~np.isin(self.pairs, pairs)
+        remaining: Flags = ~np.isin(self.pairs, pairs)
         return remaining
 
 
@@ -136,12 +137,12 @@ def find_singles(matrix: PairMatrix, rest: Residual, noise: Noise) -> Singles:
     usual = slow.relative(matrix.values[rows, columns]) - values
     with np.errstate(invalid="ignore"):
         slow_passes = slow.relative(passes) - usual >= limits.SHOWN * values
-    slow_in: NDArray[np.int64] = slow_passes.sum(axis=0)
+    slow_in: I64 = slow_passes.sum(axis=0)
     singles = Singles(rows, columns, values, error, p, false_discovery(p, tests), number, slow_in)
     return singles.only(np.lexsort((columns, rows, -values, p)))
 
 
-def _conspicuous(rest: Residual) -> tuple[NDArray[np.int64], NDArray[np.int64], F64, int]:
+def _conspicuous(rest: Residual) -> tuple[I64, I64, F64, int]:
     """Return rows, columns and levels of the pairs, and how many were tested."""
     count, tests = rest.unexplained.slow.nodes, 0
     least = max(limits.STANDS_OUT * rest.sigma, limits.LEAST * rest.unexplained.slow.limit)
@@ -247,7 +248,7 @@ def _ends(naming: Naming, singles: Singles, place: int) -> tuple[str, str]:
     return (min(ends), max(ends)) if naming.slow.adds_up else ends
 
 
-def _is_slow_back(singles: Singles, place: int, named: NDArray[np.bool_]) -> bool:
+def _is_slow_back(singles: Singles, place: int, named: Flags) -> bool:
     """Check whether the other direction of a pair is slow as well."""
     back = (singles.rows == singles.columns[place]) & (singles.columns == singles.rows[place])
     back &= named | (singles.p <= limits.BACK)
@@ -316,7 +317,7 @@ def jitter(matrix: PairMatrix, sample: slice = ALL) -> F64:
     return levels(worse, len(matrix.nodes), 0.5, sample).values.astype(float)
 
 
-def restless(jitters: F64) -> NDArray[np.int64]:
+def restless(jitters: F64) -> I64:
     """Return the nodes whose samples scatter far more than the others'."""
     finite = jitters[np.isfinite(jitters)]
     if finite.size < 3:
@@ -370,7 +371,7 @@ def ranking(
     )
 
 
-def _slowest_partners(slow: Slowness) -> NDArray[np.int64]:
+def _slowest_partners(slow: Slowness) -> I64:
     """Return the index of each node's slowest receiver, -1 if none was measured."""
     count = slow.nodes
     partners = np.full(count, -1, dtype=np.int64)
