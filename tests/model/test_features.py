@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.model.features import FEATURES, Feature, load_storing
+from fabricgauge.model.features import FEATURES, Feature, load_all
 
 
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
@@ -15,10 +15,10 @@ def test_a_feature_that_stores_names_its_files(feature: Feature) -> None:
 def test_no_feature_is_asked_about_a_measured_run() -> None:
     run_files = {"run.json", "fabric.json", "plan.json", "results.jsonl", "raw"}
 
-    assert list(load_storing("stored", run_files.__contains__)) == []
+    assert list(load_all("stored", run_files.__contains__)) == []
 
 
 def test_the_feature_that_stored_a_directory_is_asked() -> None:
-    assert [show.__module__ for show in load_storing("stored", {"soak.json"}.__contains__)] == [
+    assert [show.__module__ for show in load_all("stored", {"soak.json"}.__contains__)] == [
         "fabricgauge.features.soak.option"
     ]

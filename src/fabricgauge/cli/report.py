@@ -12,7 +12,7 @@ from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.printing import is_verbose, report_file
 from fabricgauge.cli.show import show, show_screen
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.features import load_storing
+from fabricgauge.model.features import load_all
 from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
@@ -53,7 +53,7 @@ def report(
     directory = _find_stored(output, run)
     shown = (
         show_stored(directory, printing["format"], printing["to"])
-        for show_stored in load_storing("stored", directory.has)
+        for show_stored in load_all("stored", directory.has)
     )
     outcome = next((outcome for outcome in shown if outcome is not None), None)
     if outcome is not None:

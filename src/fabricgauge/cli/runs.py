@@ -9,7 +9,7 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import print_report
-from fabricgauge.model.features import load_storing
+from fabricgauge.model.features import load_all
 from fabricgauge.store import settings
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ def _describe(directory: "RunDirectory") -> "StoredRun":
     from fabricgauge.store.run_directory import describe, describe_run
 
     try:
-        described = (
-            list_stored(directory) for list_stored in load_storing("listed", directory.has)
-        )
+        described = (list_stored(directory) for list_stored in load_all("listed", directory.has))
         return next(filter(None, described), None) or describe_run(directory)
     except StoreError as error:
         return describe(directory, "", problem=str(error))

@@ -178,20 +178,16 @@ def load_role(role: Role) -> Any:
     return offer
 
 
-def load_all(role: Role) -> Iterator[Any]:
-    """Load what each feature with this role offers, in the order of the rows."""
-    return (load_object(row.roles[role]) for row in FEATURES if role in row.roles)
+def load_all(role: Role, has: Callable[[str], bool] | None = None) -> Iterator[Any]:
+    """Load what each feature with this role offers, in the order of the rows.
 
-
-def load_storing(role: Role, has: Callable[[str], bool]) -> Iterator[Any]:
-    """Load what each feature with this role offers that may have stored a directory.
-
-    ``has`` checks if the directory has a file or folder.
+    ``has`` checks if a directory has a file or folder; features that cannot have stored that
+    directory are then left out.
     """
     return (
         load_object(row.roles[role])
         for row in FEATURES
-        if role in row.roles and any(map(has, row.files))
+        if role in row.roles and (has is None or any(map(has, row.files)))
     )
 
 

@@ -24,7 +24,7 @@ from fabricgauge.features.jobs.slurm.slurm import build_options
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun, UsageError
-from fabricgauge.model.features import load_storing
+from fabricgauge.model.features import load_all
 from fabricgauge.model.request import MeasurementRequest, asks_for, option
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
@@ -143,7 +143,7 @@ def _runs(root: Path) -> Iterator[Path]:
 
 def show_stored_run(directory: RunDirectory, printing: Printing) -> int:
     """Show a stored run or campaign; return the exit status of its outcome."""
-    for show_stored in load_storing("stored", directory.has):
+    for show_stored in load_all("stored", directory.has):
         outcome = show_stored(directory, printing.format, printing.to)
         if outcome is not None:
             return exit_status(outcome, printing.fail_on)
