@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fabricgauge.check.kept_screen import keep_screen
-from fabricgauge.judge.ceiling.technologies import ceilings
-from fabricgauge.judge.ceiling.together import add_ceilings
+from fabricgauge.judge.ceiling.technologies import add_ceilings, ceilings
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.evidence.contradictions import void_contradictions
 from fabricgauge.judge.evidence.ledger import compute_ledgers

@@ -11,8 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, Floor
-from fabricgauge.judge.ceiling.together import add_ceilings
+from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, Floor, add_ceilings
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.stats.series import Point, Series, series_of
 from fabricgauge.judge.thresholds import DEFAULTS, Thresholds

@@ -10,8 +10,7 @@ from tests.nodes.discover.test_ports import alike
 from tests.rdma_nodes import Card
 
 from fabricgauge.check.conclude import conclude
-from fabricgauge.judge.ceiling.technologies import ceilings
-from fabricgauge.judge.ceiling.together import add_ceilings
+from fabricgauge.judge.ceiling.technologies import add_ceilings, ceilings
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.judge.interface import Context
 from fabricgauge.judge.judging import judgement

@@ -5,7 +5,7 @@ A word is a row of ``WORDS``. Words come in any order and in any case; blanks wi
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -72,7 +72,10 @@ def parse_statement(text: str) -> StatedFacts:
         UsageError: a word is unknown, or two contradict each other.
     """
     all_facts: StatedFacts = {}
-    for word, facts in _words(text):
+    remaining = text.strip(_BETWEEN)
+    while remaining:
+        word, facts = _first(remaining, text)
+        remaining = remaining[len(word) :].lstrip(_BETWEEN)
         for key, value in facts.items():
             if all_facts.setdefault(key, value) != value:
                 raise UsageError(
@@ -80,14 +83,6 @@ def parse_statement(text: str) -> StatedFacts:
                     f" {all_facts[key]}; state one of them"
                 )
     return all_facts
-
-
-def _words(text: str) -> Iterator[tuple[str, StatedFacts]]:
-    remaining = text.strip(_BETWEEN)
-    while remaining:
-        word, facts = _first(remaining, text)
-        yield word, facts
-        remaining = remaining[len(word) :].lstrip(_BETWEEN)
 
 
 def _first(remaining: str, text: str) -> tuple[str, StatedFacts]:
@@ -412,8 +407,7 @@ def stated_network(text: str) -> Network:
         UsageError: a word or value is unknown; the message lists what is known.
     """
     facts = parse_statement(text)
-    framing = facts.pop("framing", "") if "transport" not in facts else ""
-    facts.pop("framing", "")
+    framing = facts.pop("framing", "")
     facts = reconcile_rate(text, facts)
     stated = FAMILY_OF[_family(text, facts)](text, facts)
     _refuse_unused(text, facts, stated)
@@ -434,7 +428,10 @@ def stated_network(text: str) -> Network:
         rails=_count(text, count, facts[count], 1024) if count else stated.rails,
         host_link=_host_link(text, facts, stated),
         link=stated.link,
-        assumed=(*_assumed(facts, stated), *(("framing",) if framing else ())),
+        assumed=(
+            *_assumed(facts, stated),
+            *(("framing",) if framing and "transport" not in facts else ()),
+        ),
         mode=facts.get("mode", ""),
         **_path(text, facts),
     )

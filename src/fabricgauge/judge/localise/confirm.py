@@ -286,21 +286,20 @@ def _doubts(analyses: Sequence[PairAnalysis], quantity: str) -> tuple[Doubts, ..
     A node whose latency is in doubt, as on busy hosts, may still show a good bandwidth.
     """
     of_quantity = [analysis for analysis in analyses if analysis.matrix.quantity == quantity]
-    named = [_claimed_parts(analysis, analysis.faults) for analysis in analyses]
-    suspected = [_claimed_parts(analysis, analysis.suspects) for analysis in of_quantity]
-    doubtful = [_claimed_parts(analysis, analysis.doubtful) for analysis in of_quantity]
-    return tuple(
-        Doubts(
-            frozenset().union(*(parts.nodes for parts in doubts)),
-            frozenset().union(*(parts.pairs for parts in doubts)),
-        )
-        for doubts in ([*named, *suspected, *doubtful], [*named, *suspected], named, [])
+    named = [(analysis, claim) for analysis in analyses for claim in analysis.faults]
+    suspected = [(analysis, claim) for analysis in of_quantity for claim in analysis.suspects]
+    doubtful = [(analysis, claim) for analysis in of_quantity for claim in analysis.doubtful]
+    return (
+        _claimed_parts([*named, *suspected, *doubtful]),
+        _claimed_parts([*named, *suspected]),
+        _claimed_parts(named),
+        _claimed_parts(()),
     )
 
 
-def _claimed_parts(analysis: PairAnalysis, claims: Iterable[Claim]) -> Doubts:
+def _claimed_parts(claims: Iterable[tuple[PairAnalysis, Claim]]) -> Doubts:
     nodes, pairs = set[str](), set[frozenset[str]]()
-    for claim in claims:
+    for analysis, claim in claims:
         if claim.part in WAYS:
             pairs.add(frozenset(claim.names))
         else:

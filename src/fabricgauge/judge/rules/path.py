@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from fabricgauge.judge import foreign
-from fabricgauge.judge.ceiling.together import STRIPED, sum_by_network
+from fabricgauge.judge.ceiling.technologies import STRIPED, sum_by_network
 from fabricgauge.judge.evidence.traffic import without_traffic
 from fabricgauge.judge.interface import Subject, judge_networks, worst
 from fabricgauge.judge.thresholds import MOVED_AT_ALL
