@@ -169,7 +169,6 @@ def command_in(text: str) -> Command | None:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return a command's words as a shell divides them."""
     if _QUOTING.search(text):
         try:
             return tuple(shlex.split(text))

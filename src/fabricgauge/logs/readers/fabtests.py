@@ -32,7 +32,6 @@ _CARRIERS: dict[str, Literal["tcp", "rdma"]] = {
 
 
 def columns_of(name: str, command: str, transfers: int) -> tuple[SuiteColumn, ...]:
-    """Return the columns of a program: the meaning of its times and rates."""
     time = "time per transfer: the log does not name the program"
     rate = "bytes of all transfers per time: the log does not name the program"
     latency: Pattern | None = None
@@ -157,8 +156,6 @@ _MOST_SIZES = len(_DEFAULT_BYTES) + 1
 
 
 class FabtestsReader:
-    """Read one or more outputs, client's or server's, which look alike."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._command = ""

@@ -101,8 +101,6 @@ class GpcnetRun(msgspec.Struct):
 
 
 class GpcnetReader:
-    """Read one output after the other."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._run: GpcnetRun | None = None

@@ -40,8 +40,6 @@ _QUOTED_KEY = re.compile(r'[\s{\[]*"[^"]*"\s*:')
 
 
 class Collector:
-    """Collects lines from an opening bracket to the bracket that closes it."""
-
     def __init__(self, first: LogLine) -> None:
         self.first = first
         self.lines: list[LogLine] = []

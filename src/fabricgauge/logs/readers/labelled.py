@@ -126,8 +126,6 @@ class Block:
 
 
 class LabelledReader:
-    """Reads one block after the other; keeps only the open one."""
-
     def __init__(self, suite: Labelled, report: Report) -> None:
         self._suite = suite
         self._report = report

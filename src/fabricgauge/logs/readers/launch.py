@@ -75,8 +75,6 @@ _NCCL_ADAPTERS = re.compile(rf"\b{ADAPTERS}[= ]['\"]?(?P<names>[\^=]?[\w:.,=-]{{
 
 
 class Launch:
-    """The facts of one start, by name."""
-
     def __init__(self, request: Request | None = None) -> None:
         #: The resources that the job requested for all its programs.
         self.request = request or Request()

@@ -163,8 +163,6 @@ _REMARK = re.compile(r"^\s*$|^\d+ of \d+ \([\d.]+%\)|^Gathering results")
 
 
 class MpiGraphReader:
-    """Keeps a summary of the table that is being read, and the ranks' names."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._clear()

@@ -93,7 +93,6 @@ class NxnReader:
             self._pairs[ends] = figures
 
     def end(self) -> Iterable[SuiteCurve]:
-        """Return both curves, each with the matrix of its pairs."""
         start, last = self._start, self._last
         if start is None or last is None or self._is_refused:
             return

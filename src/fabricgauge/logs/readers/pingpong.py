@@ -39,8 +39,6 @@ _UNFINISHED = "no line with the time of an iteration follows: the test did not e
 
 
 class PingPongTest:
-    """One test, as far as it was read."""
-
     def __init__(self, first: LogLine) -> None:
         self.first = first
         self.kind = self.command = ""
@@ -94,8 +92,6 @@ class PingPongTest:
 
 
 class PingPongReader:
-    """Reads one test after the other; keeps only the open one."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._test: PingPongTest | None = None

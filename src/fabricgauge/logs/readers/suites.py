@@ -262,7 +262,6 @@ def _labels_in(text: str) -> Sequence[Label]:
 
 @remembered
 def _is_divided(text: str) -> bool:
-    """Check whether a line has a label that begins a stream."""
     may_divide = may_begin(text) or ">:" in text
     return may_divide and any(label.certain for label in _labels_in(text))
 
@@ -508,7 +507,6 @@ class LogStream:
         return items
 
     def end(self) -> Iterable[Found]:
-        """Yield the items that are open when the lines are over."""
         if self._object is not None:
             yield from self._read_object(self._object)
         yield from self._close(over=True)

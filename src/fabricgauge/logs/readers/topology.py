@@ -378,7 +378,6 @@ def _cabling(numbered: Sequence[Numbered], lines: TopologyFile) -> Cabling:
 
 
 def _record(line: int, text: str, lines: TopologyFile, cabling: Cabling) -> str:
-    """Add a record's first line; return its GUID."""
     match = _RECORD.match(text)
     if match is None or _KINDS[match["kind"]] != match["letter"]:
         raise lines.error(

@@ -35,8 +35,6 @@ _GB = "GB = 10^9 bytes (ucc_perftest)"
 
 
 class UccReader:
-    """Reads one table after the other."""
-
     _table: SuiteTable | None
 
     def __init__(self, report: Report) -> None:

@@ -98,8 +98,6 @@ def _form_of(text: str) -> tuple[Form, Any, str]:
 
 
 class ImbReader:
-    """Keeps the lines above, and the open table."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._table: ImbTable | None = None

@@ -265,7 +265,6 @@ class ImbTable:
         self._torn: FailedRow | None = None
 
     def rows(self, number: int, text: str, place: int) -> Rows | None:
-        """Take the plain rows that begin at ``place``."""
         rows = self._layout.form.plain(number, text, place)
         if rows is not None:
             self._keep(rows)
@@ -347,7 +346,6 @@ class ImbTable:
         return evidence_in(rows, self._layout.roles, self._benchmark, self._output.part)
 
     def _is_short(self, rows: Rows) -> bool:
-        """Check whether the last number of a row seems to lack digits."""
         role, word = self._layout.roles[-1], rows.words[-1]
         if role == "unknown" or not word.lstrip("+-")[:1].isdecimal():
             return False

@@ -205,7 +205,6 @@ class OsuTable:
         self.last_bytes = NO_SIZE
 
     def rows(self, number: int, text: str, place: int) -> int:
-        """Take the table's plain rows from ``place`` on; return where they end."""
         form = self._layout.form
         rows = form.plain(number, text, place)
         count = self._belonging(rows) if rows else 0

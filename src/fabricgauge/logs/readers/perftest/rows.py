@@ -55,7 +55,6 @@ class ResultRows:
         return self._tables[0][0].rows
 
     def take(self, number: int, text: str, place: int) -> int:
-        """Take the plain rows that begin at ``place``; return where they end."""
         rows = None if self._in_cycles else self._form.plain(number, text, place)
         if rows is None:
             return place
@@ -139,7 +138,6 @@ _MOST_COLUMNS = 16
 
 
 def programs_of(text: str) -> tuple[PerftestProgram, ...]:
-    """Return the programs that a heading names, none if it is no such heading."""
     match = _HEADING.fullmatch(text)
     if match is None:
         return ()

@@ -227,8 +227,6 @@ def _form_of(line: str) -> tuple[Form, Any]:
 
 
 class PerftestReader:
-    """Reads one or more programs' outputs, client's or server's."""
-
     def __init__(self, report: Report) -> None:
         self._report = report
         self._block = PerftestBlock()
