@@ -40,12 +40,17 @@ _NUMBER_RANGE = re.compile(r"\s*(\d{1,12})(?:-(\d{1,12}))?(?:/\d{1,12})?\s*")
 
 
 class TopologyFile:
-    """One file: its name for every error, and the expansion of its node sets."""
+    """One file: its name for every error, the expansion of its node sets, and its groups so far.
+
+    A node may be in one group only, and names are unique.
+    """
 
     def __init__(self, source: str, expand: Expand) -> None:
         self.source = source
         self._expand = expand
         self._nodes_left = MOST_NODES
+        self._line_of: dict[tuple[str, str], int] = {}
+        self.nodes: dict[str, tuple[str, ...]] = {}
 
     def error(self, line: int | None, problem: str) -> UsageError:
         """Return an error to raise, with the file, the line if there is one, and the problem."""
@@ -103,6 +108,24 @@ class TopologyFile:
                 names += max(1, int(match[2] or match[1]) - int(match[1]) + 1)
             count *= names or 1
 
+    def add(self, line: int, name: str, nodes: tuple[str, ...]) -> None:
+        """Add a group; raise UsageError if its name or one of its nodes is repeated."""
+        for kind, item in (("group", name), *(("node", node) for node in nodes)):
+            if before := self._line_of.get((kind, item)):
+                problem = f"{kind} {item!r:.80} is on line {before} already; expected each once"
+                raise self.error(line, problem)
+            self._line_of[kind, item] = line
+        self.nodes[name] = nodes
+
+    def groups(
+        self, parents: Mapping[str, str] = {}, switches: Container[str] = ()
+    ) -> tuple[Group, ...]:
+        return tuple(
+            Group(name, nodes, parent=parents.get(name, ""), is_switch=name in switches)
+            for name, nodes in self.nodes.items()
+            if nodes
+        )
+
 
 def logical(numbered: Iterable[Numbered]) -> Iterator[Numbered]:
     """Yield lines without comments and blanks; a backslash at the end joins the next line."""
@@ -120,51 +143,19 @@ def logical(numbered: Iterable[Numbered]) -> Iterator[Numbered]:
         yield first, joined.strip()
 
 
-class Groups:
-    """The groups read so far; a node may be in one of them only, and names are unique."""
-
-    def __init__(self, lines: TopologyFile) -> None:
-        self._lines = lines
-        self._line_of: dict[tuple[str, str], int] = {}
-        self._nodes: dict[str, tuple[str, ...]] = {}
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._nodes
-
-    def add(self, line: int, name: str, nodes: tuple[str, ...]) -> None:
-        """Add a group; raise UsageError if its name or one of its nodes is repeated."""
-        for kind, item in (("group", name), *(("node", node) for node in nodes)):
-            if before := self._line_of.get((kind, item)):
-                raise self._lines.error(
-                    line, f"{kind} {item!r:.80} is on line {before} already; expected each once"
-                )
-            self._line_of[kind, item] = line
-        self._nodes[name] = nodes
-
-    def with_nodes(
-        self, parents: Mapping[str, str] = {}, switches: Container[str] = ()
-    ) -> tuple[Group, ...]:
-        return tuple(
-            Group(name, nodes, parent=parents.get(name, ""), is_switch=name in switches)
-            for name, nodes in self._nodes.items()
-            if nodes
-        )
-
-
 EXPECTED_LIST = "lines like 'leaf1: node[1-4],node9'"
 _GROUP = re.compile(r"(?P<name>[^:]*):(?P<nodes>.*)")
 
 
 def read_list(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     """Return the groups of a plain list, in its order."""
-    groups = Groups(lines)
     for line, text in logical(numbered):
         match = _GROUP.fullmatch(text)
         if match is None or not match["nodes"].strip():
             raise lines.error(line, f"{text!r:.80} is not understood; expected {EXPECTED_LIST}")
         name = lines.name(line, match["name"].strip(), "a group")
-        groups.add(line, name, lines.names(line, match["nodes"].strip()))
-    return Topology(groups.with_nodes(), lines.source)
+        lines.add(line, name, lines.names(line, match["nodes"].strip()))
+    return Topology(lines.groups(), lines.source)
 
 
 EXPECTED_SLURM = "lines like 'SwitchName=s1 Nodes=c[1-4]' or 'BlockName=b1 Nodes=c[1-4]'"
@@ -177,7 +168,6 @@ _SETTING = re.compile(r'(?<![A-Za-z_])([A-Za-z_]+)\s*=\s*(?:"([^"]*)"|(\S+))')
 
 def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     """Return leaf switches or blocks with their nodes; the first of several parents counts."""
-    groups = Groups(lines)
     parents: dict[str, str] = {}
     children: list[tuple[int, str]] = []
     named_switches: set[str] = set()
@@ -199,16 +189,16 @@ def read_slurm(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
             raise lines.error(
                 line, f"{name!r:.80} has neither Nodes= nor Switches=; expected {EXPECTED_SLURM}"
             )
-        groups.add(line, name, lines.names(line, nodes) if nodes else ())
+        lines.add(line, name, lines.names(line, nodes) if nodes else ())
         if "switchname" in settings:
             named_switches.add(name)
         for child in lines.names(line, switches) if switches else ():
             parents.setdefault(child, name)
             children.append((line, child))
     for line, child in children:
-        if child not in groups:
+        if child not in lines.nodes:
             raise lines.error(line, f"switch {child!r:.80} has no SwitchName= line of its own")
-    return Topology(groups.with_nodes(parents, named_switches), f"{lines.source} (Slurm)")
+    return Topology(lines.groups(parents, named_switches), f"{lines.source} (Slurm)")
 
 
 CabledPort = tuple[str, int]
@@ -232,18 +222,19 @@ class Cabling:
         self.routers: set[str] = set()
         self.cables: dict[frozenset[CabledPort], int] = {}
 
-    def without_record(self) -> list[tuple[int, str]]:
-        """Return peers without a record, with the line that names them."""
-        recorded = {*self.switches, *self.adapters, *self.routers}
-        return [
-            (line, guid)
-            for ports, line in self.cables.items()
-            for guid in sorted({guid for guid, _ in ports} - recorded)
-        ]
-
     def groups(self) -> tuple[Group, ...]:
         """Return a group for each switch that has hosts, in the order of the file."""
-        names, above = self._names(), self._above()
+        above = self._above()
+        short = {
+            guid: match["name"] if (match := _MANAGED.fullmatch(description)) else description
+            for guid, description in self.switches.items()
+        }
+        # A short name that is not unique gives way to the description with the GUID.
+        times = Counter(short.values())
+        names = {
+            guid: name if times[name] == 1 else f"{self.switches[guid]} ({guid})"
+            for guid, name in short.items()
+        }
         hosts: dict[str, list[str]] = defaultdict(list)
         for host, (leaf, *_) in self._leaves().items():
             hosts[leaf].append(host)
@@ -252,13 +243,7 @@ class Cabling:
             for guid, ups in above.items()
         }
         return tuple(
-            Group(
-                names[guid],
-                tuple(sorted(hosts[guid])),
-                parents[guid],
-                above[guid].total(),
-                is_switch=True,
-            )
+            Group(names[guid], tuple(sorted(hosts[guid])), parents[guid], above[guid].total(), True)
             for guid in self.switches
             if hosts[guid]
         )
@@ -308,18 +293,6 @@ class Cabling:
             for guid, cables in neighbours.items()
         }  # fmt: skip
 
-    def _names(self) -> dict[str, str]:
-        """Return short names where they are unique, else descriptions with the GUID."""
-        short = {
-            guid: match["name"] if (match := _MANAGED.fullmatch(description)) else description
-            for guid, description in self.switches.items()
-        }
-        times = Counter(short.values())
-        return {
-            guid: name if times[name] == 1 else f"{self.switches[guid]} ({guid})"
-            for guid, name in short.items()
-        }
-
 
 EXPECTED_IBNETDISCOVER = "what 'ibnetdiscover' prints, with at least one host cabled to a switch"
 
@@ -343,7 +316,12 @@ _HOST = re.compile(
 def read_ibnetdiscover(numbered: Sequence[Numbered], lines: TopologyFile) -> Topology:
     """Return leaf switches with their hosts; ``source`` lists the parts that were left out."""
     cabling = _cabling(numbered, lines)
-    missing = cabling.without_record()
+    recorded = {*cabling.switches, *cabling.adapters, *cabling.routers}
+    missing = [
+        (line, guid)
+        for ports, line in cabling.cables.items()
+        for guid in sorted({guid for guid, _ in ports} - recorded)
+    ]
     if missing:
         line, guid = missing[0]
         raise lines.error(
