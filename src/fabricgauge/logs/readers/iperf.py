@@ -213,20 +213,17 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
         line = LogLine(flow.line.number, test.error or flow.line.text or test.cut_off)
         table.failed(line, None, "other" if test.error else "cut off")
     else:
-        besides = (_spread(_comparable(test, flow)), _spread(flow.connections))
+        # A sender that counted lost datagrams has no rates of intervals; the last may be short.
+        sent_here = test.heading.settings.get("log of", "") == flow.direction.partition(" ")[0]
+        of_sender = test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here
+        longest = max((length for length, _ in flow.intervals), default=0.0)
+        rates = [
+            interval_rate for length, interval_rate in flow.intervals if length >= _SHORT * longest
+        ]
+        besides = (_spread([] if of_sender else rates), _spread(flow.connections))
         values = (rate, rate / flow.count)[: len(columns)]
         table.row(flow.line, None, values, besides, samples=len(flow.intervals))
     return table.curves(test.cut_off)
-
-
-def _comparable(test: IperfTest, flow: Flow) -> list[float]:
-    """Return the rates of whole intervals; none where a sender counted lost datagrams."""
-    side = test.heading.settings.get("log of", "")
-    sent_here = side == flow.direction.partition(" ")[0]
-    if test.protocol != "TCP" and flow.counted_by == "receiver" and sent_here:
-        return []
-    longest = max((length for length, _ in flow.intervals), default=0.0)
-    return [rate for length, rate in flow.intervals if length >= _SHORT * longest]
 
 
 def _spread(rates: Sequence[float]) -> dict[Besides, float]:

@@ -96,7 +96,10 @@ class Iperf3Document(msgspec.Struct, frozen=True):
 def _test_of(document: Iperf3Document, line: int, figure_line: int, broken: bool) -> IperfTest:
     """Return the test; its flows have the receiver's rate, or the sender's if it is alone."""
     start = document.start
-    protocol = _protocol(document)
+    # Sums of TCP have no packets.
+    sums = [total for total in (document.end.sum, document.end.sum_received) if total]
+    shown = "UDP" if any(total.packets is not None for total in sums) else "TCP" if sums else ""
+    protocol = start.test_start.protocol.upper() or shown
     hosts = [(connection.local_host, connection.remote_host) for connection in start.connected[:1]]
     heading = SuiteHeading(
         "iperf3", start.version.removeprefix("iperf").strip(), "iperf3",
@@ -112,15 +115,6 @@ def _test_of(document: Iperf3Document, line: int, figure_line: int, broken: bool
     elif document.error and (document.intervals or ended):
         cut_off = f"iperf3 stopped: {document.error}"
     return IperfTest(heading, protocol, _UNIT_RULE, flows, document.error, cut_off)
-
-
-def _protocol(document: Iperf3Document) -> str:
-    if stated := document.start.test_start.protocol:
-        return stated.upper()
-    sums = [total for total in (document.end.sum, document.end.sum_received) if total]
-    if not sums:
-        return ""
-    return "UDP" if any(total.packets is not None for total in sums) else "TCP"
 
 
 def _settings(document: Iperf3Document) -> dict[str, str]:

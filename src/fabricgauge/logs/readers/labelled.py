@@ -180,8 +180,17 @@ class LabelledReader:
         if figures and not any(factors):
             yield from SuiteTable(heading, (figures[0].column,)).curves(suite.sign)
         for figure, factor in zip(figures, factors, strict=True):
-            if factor is not None:
-                yield from _curve(heading, block, figure, factor, cut_off)
+            if factor is None:
+                continue
+            value, samples = block.number(figure.key), block.number(figure.samples)
+            if figure.half_of_rate and value > 0:
+                value = 0.5 / value
+            besides = {key: block.number(name) * factor for key, name in figure.besides.items()}
+            count = int(samples) if samples < _MOST_BYTES else 0
+            table = SuiteTable(heading, (figure.column,))
+            line, size = block.lines[figure.key], block.size(figure)
+            table.row(line, size, (value * factor,), (besides,), count)
+            yield from table.curves(cut_off)
 
     def _heading(self, block: Block, test: str) -> SuiteHeading:
         suite, values = self._suite, block.values
@@ -198,20 +207,6 @@ class LabelledReader:
             transport="tcp" if is_tcp else next(over, ""),
             settings=settings, hosts=ends, evidence=LogEvidence(addresses=ends),
         )  # fmt: skip
-
-
-def _curve(
-    heading: SuiteHeading, block: Block, figure: NamedValue, factor: float, cut_off: str
-) -> Iterable[SuiteCurve]:
-    value, samples = block.number(figure.key), block.number(figure.samples)
-    if figure.half_of_rate and value > 0:
-        value = 0.5 / value
-    besides = {key: block.number(name) * factor for key, name in figure.besides.items()}
-    count = int(samples) if samples < _MOST_BYTES else 0
-    table = SuiteTable(heading, (figure.column,))
-    line, size = block.lines[figure.key], block.size(figure)
-    table.row(line, size, (value * factor,), (besides,), count)
-    return table.curves(cut_off)
 
 
 def _ends(values: Values) -> tuple[str, ...]:

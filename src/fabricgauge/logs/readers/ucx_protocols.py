@@ -38,10 +38,7 @@ def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
             is_same_node = any(word in head["place"] for word in ("self", "intra-node"))
             memory_of[who[1]] = named[1] if named and not is_same_node else ""
         elif (memory := memory_of.get(who[1], "")) and (row := _ROW.search(line[:_LONGEST])):
-            path = _path(row["how"])
+            copies = _COPIES.search(row["how"])
+            staged = copies and ("frag host" in row["how"] or not _OTHER_BUFFER.search(row["how"]))
+            path = STAGED if staged else DIRECT
             yield f"{memory} from {row['least']} B {path} ({row['how']}) by {row['by']}"
-
-
-def _path(how: str) -> str:
-    staged = _COPIES.search(how) and ("frag host" in how or not _OTHER_BUFFER.search(how))
-    return STAGED if staged else DIRECT

@@ -232,13 +232,8 @@ def reference(name: str) -> Reference:
                 name, entry.title, document, entry.where, entry.hardware, entry.software,
                 entry.network, entry.caveat, tuple(curves(entry)), entry.table, entry.expected,
             )  # fmt: skip
-    raise UsageError(f"no reference is called {name!r}; {_hint(name)}")
-
-
-def _hint(name: str) -> str:
-    all_names = names()
-    longer_names = [longer for longer in all_names if name and name in longer]
-    close_names = get_close_matches(name, all_names, n=3, cutoff=0.5) or longer_names[:3]
-    if close_names:
-        return f"did you mean {' or '.join(close_names)}?"
-    return f"the names are: {', '.join(all_names)}"
+    longer_names = [longer for longer in names() if name and name in longer]
+    close_names = get_close_matches(name, names(), n=3, cutoff=0.5) or longer_names[:3]
+    hint = f"did you mean {' or '.join(close_names)}?"
+    hint = hint if close_names else f"the names are: {', '.join(names())}"
+    raise UsageError(f"no reference is called {name!r}; {hint}")

@@ -59,7 +59,10 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
         return None
     device = _DEVICE.search(match["name"])
     name = _DEVICE.sub("", match["name"], count=1)
-    benchmark = _benchmark(" ".join(name.split()).lower(), on_a_graph)
+    key = " ".join(name.split()).lower()
+    if on_a_graph and key == "mpi all-to-allw personalized exchange latency":
+        key = "mpi neighborhood all-to-allw latency"
+    benchmark = _BY_TITLE.get(key.replace("rccl", "nccl"))
     return Title(
         match["text"], match["version"] or match["old_version"] or "", device[1] if device else "",
         benchmark or OsuBenchmark(name, name, last_bytes=None),
@@ -69,12 +72,6 @@ def title_of(text: str, on_a_graph: bool = False) -> Title | None:
 def benchmark_of(program: str) -> OsuBenchmark | None:
     """Return a program by its name, ``osu_bw``; None if it is not known."""
     return next((benchmark for benchmark in _BY_TITLE.values() if benchmark.name == program), None)
-
-
-def _benchmark(key: str, on_a_graph: bool) -> OsuBenchmark | None:
-    if on_a_graph and key == "mpi all-to-allw personalized exchange latency":
-        return _BY_TITLE["mpi neighborhood all-to-allw latency"]
-    return _BY_TITLE.get(key.replace("rccl", "nccl"))
 
 
 #: osu_bw_fan_in and osu_bw_fan_out of 7.4 head their MB/s with ``Avg Latency(us)``, because

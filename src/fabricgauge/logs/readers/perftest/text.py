@@ -59,19 +59,6 @@ def settings_of(text: str) -> dict[str, str] | None:
     return settings if not name else None
 
 
-def with_end(ends: tuple[VerbsEnd, ...], text: str) -> tuple[VerbsEnd, ...]:
-    """Return the local and the remote end, with the facts of one more line.
-
-    For several connections only the first one's are kept: all are of the same ports.
-    """
-    address, gid = _ADDRESS.match(text), _GID.match(text)
-    if address and len(ends) == ("local", "remote").index(address["end"]):
-        return (*ends, VerbsEnd(int(address["lid"], 16)))
-    if gid and ends and not ends[-1].gid:
-        return (*ends[:-1], VerbsEnd(ends[-1].lid, gid["gid"]))
-    return ends
-
-
 def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> LogEvidence:
     """Return perftest's facts on device, link and MTU, from text or JSON."""
     mtu, device = settings.get("mtu", ""), settings.get("device", "")
@@ -119,9 +106,17 @@ class PerftestBlock(msgspec.Struct):
     def learn(self, text: str, settings: Mapping[str, str]) -> None:
         """Take the facts of a line; addresses are no settings."""
         if not settings:
-            self.ends = with_end(self.ends, text.strip())
+            self._connect(text.strip())
         elif len(self.settings) < _MOST_SETTINGS:
             self.settings.update(settings)
+
+    def _connect(self, text: str) -> None:
+        """Take the facts of an end; for several connections only the first one's are kept."""
+        address, gid = _ADDRESS.match(text), _GID.match(text)
+        if address and len(self.ends) == ("local", "remote").index(address["end"]):
+            self.ends += (VerbsEnd(int(address["lid"], 16)),)
+        elif gid and self.ends and not self.ends[-1].gid:
+            self.ends = (*self.ends[:-1], VerbsEnd(self.ends[-1].lid, gid["gid"]))
 
     def program(self, kind: str) -> PerftestProgram:
         """Return the program whose table has columns of a ``kind``, by title or else by command."""
