@@ -90,14 +90,12 @@ class GpcnetRun(msgspec.Struct):
     @property
     def cut_off(self) -> str:
         """Return why the output is incomplete. It has no last line, so its boxes are counted."""
-        isolated_rows = sum(row.kind == ISOLATED for row in self.rows)
+        tests = sum(row.kind == ISOLATED for row in self.rows)
         if "Load" not in self.program:
-            return (
-                "" if isolated_rows >= _TESTS else f"ends after {isolated_rows} of {_TESTS} tests"
-            )
-        if isolated_rows and self.impacts >= isolated_rows:
+            return "" if tests >= _TESTS else f"ends after {tests} of {_TESTS} tests"
+        if tests and self.impacts >= tests:
             return ""
-        return f"ends after {self.impacts} of {isolated_rows or 'the'} impact factors"
+        return f"ends after {self.impacts} of {tests or 'the'} impact factors"
 
 
 class GpcnetReader:
@@ -160,7 +158,7 @@ class GpcnetReader:
             run.rows.append(BoxRow(line, self._kind, name, size, cells))
 
     def _curve(self, run: GpcnetRun, row: BoxRow, cut_off: str) -> Iterable[SuiteCurve]:
-        unit = row.cells.get("Units", "")
+        cells, unit = row.cells, row.cells.get("Units", "")
         factor = _UNITS.get(unit)
         if factor is None:
             self._report(row.line, "a unit of GPCNeT (usec, MiB/s/rank)")
@@ -177,10 +175,8 @@ class GpcnetReader:
         if unit == "usec":
             column = SuiteColumn("time", meaning, "mean", _TIME, factor)
         table = SuiteTable(heading, [column])
-        besides = {
-            key: figure_of(row.cells[name]) for name, key in _BESIDES.items() if name in row.cells
-        }
-        table.row(row.line, row.message_bytes, [figure_of(row.cells.get("Avg", ""))], [besides])
+        besides = {key: figure_of(cells[name]) for name, key in _BESIDES.items() if name in cells}
+        table.row(row.line, row.message_bytes, [figure_of(cells.get("Avg", ""))], [besides])
         return table.curves(cut_off)
 
 

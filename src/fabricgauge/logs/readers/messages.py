@@ -20,7 +20,7 @@ MOST_MESSAGES, LONGEST_TEXT = 64, 240
 _MANY_TABLES = ("imb", "hpcc", "gpcnet")
 
 
-class MessageRow(NamedTuple):
+class _Row(NamedTuple):
     """``sign`` stands in each line that ``form`` matches; if the form is empty, it is enough."""
 
     kind: MessageKind
@@ -40,147 +40,145 @@ _CONNECTION = r"(?:ep_)?cfg(?:\[|#)\d+\]?:? "
 #: ranks of one node were connected; ``remote``: ranks of two. ``broken``: the run broke. ``clock``:
 #: the host's clock is doubtful. The first row that fits a line counts. Above each row is where it
 #: was read.
-ROWS: tuple[MessageRow, ...] = (
+ROWS: tuple[_Row, ...] = (
     # UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO
-    MessageRow("local", "intra-node cfg#", r"\bintra-node cfg#\d"),
+    _Row("local", "intra-node cfg#", r"\bintra-node cfg#\d"),
     # UCX 1.11-1.19, ucp_worker.c: another rank of the node
-    MessageRow(
+    _Row(
         "local",
         "tag(",
         _CONNECTION + r".*?tag\((?!self/)"
         r"(?:(?:sysv|posix|cma|xpmem|knem|cuda_ipc|cuda_copy|gdr_copy)/[^) ]+ ?)+\)",
     ),
-    MessageRow("remote", "tag(", _CONNECTION + r".*?tag\([^)]*\b(?:rc|dc|ud)_\w+/"),
+    _Row("remote", "tag(", _CONNECTION + r".*?tag\([^)]*\b(?:rc|dc|ud)_\w+/"),
     # UCX 1.10-1.19, ucp_context.c
-    MessageRow(
+    _Row(
         "tcp",
         "not available, please use one or more of",
         r"network devices? .* not available, please use one or more of: "
         r"(?!.*\((?:ib|gga|srd)\)).*\(tcp\)",
     ),
     # UCX 1.11-1.19, ucp_worker.c
-    MessageRow(
+    _Row(
         "tcp",
         "tag(",
         _CONNECTION + r".*?tag\("
         r"(?![^)]*\b(?:self/|(?:rc|dc|ud)_|sysv|posix|cma/|xpmem))[^)]*\btcp/",
     ),
     # UCX 1.11-1.20, ucp_worker.c, of ucx_perftest's active messages
-    MessageRow("tcp", " am(", _CONNECTION + r"am\(tcp/[^) ]*\)"),
+    _Row("tcp", " am(", _CONNECTION + r"am\(tcp/[^) ]*\)"),
     # UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO
-    MessageRow("remote", "inter-node cfg#", r"\binter-node cfg#\d"),
+    _Row("remote", "inter-node cfg#", r"\binter-node cfg#\d"),
     # Open MPI 1.8-5.0, bml_r2.c
-    MessageRow("local", "btl for send to", r"mca: bml: Using (?:vader|sm|smcuda) btl for send to"),
-    MessageRow(
+    _Row("local", "btl for send to", r"mca: bml: Using (?:vader|sm|smcuda) btl for send to"),
+    _Row(
         "remote",
         "btl for send to",
         r"mca: bml: Using (?:openib|ofi|uct|usnic|portals4|ugni) btl for send to",
     ),
-    MessageRow("tcp", "mca: bml: Using tcp btl for send to"),
+    _Row("tcp", "mca: bml: Using tcp btl for send to"),
     # Open MPI 1.8-5.0, btl_tcp_endpoint.c
-    MessageRow("tcp", "btl: tcp: attempting to connect"),
+    _Row("tcp", "btl: tcp: attempting to connect"),
     # Intel MPI 2019-2021 with I_MPI_DEBUG; MPICH 4 with MPIR_CVAR_DEBUG_SUMMARY
-    MessageRow("tcp", "libfabric provider:", r"libfabric provider: (?:tcp|sockets|net)\b"),
+    _Row("tcp", "libfabric provider:", r"libfabric provider: (?:tcp|sockets|net)\b"),
     # Intel MPI 4.0-2018 with I_MPI_DEBUG
-    MessageRow(
+    _Row(
         "tcp", "tcp data transfer mode", r"MPI startup\(\): (?:shm and )?tcp data transfer modes?"
     ),
     # Open MPI 1.3-4.1, help-mpi-btl-openib-cpc-base.txt
-    MessageRow("fallback", "No OpenFabrics connection schemes reported"),
+    _Row("fallback", "No OpenFabrics connection schemes reported"),
     # Open MPI 1.3-4.1, help-mpi-btl-openib.txt
-    MessageRow("fallback", "There was an error initializing an OpenFabrics device"),
-    MessageRow("fallback", "no active ports", r"there are no active ports\b"),
-    MessageRow("fallback", "The openib BTL will be ignored for this"),
-    MessageRow("fallback", "allocate some locked memory"),
+    _Row("fallback", "There was an error initializing an OpenFabrics device"),
+    _Row("fallback", "no active ports", r"there are no active ports\b"),
+    _Row("fallback", "The openib BTL will be ignored for this"),
+    _Row("fallback", "allocate some locked memory"),
     # Open MPI 4.0-4.1, help-mpi-btl-openib.txt
-    MessageRow("fallback", "By default, for Open MPI 4.0 and later, infiniband ports on a device"),
+    _Row("fallback", "By default, for Open MPI 4.0 and later, infiniband ports on a device"),
     # Open MPI 1.3-4.1, help-mpi-btl-base.txt
-    MessageRow("fallback", "was unable to find any relevant network interfaces"),
+    _Row("fallback", "was unable to find any relevant network interfaces"),
     # Open MPI 1.3-5.0, help-mpi-btl-base.txt
-    MessageRow("fallback", "Another transport will be used instead"),
+    _Row("fallback", "Another transport will be used instead"),
     # Intel MPI 4.0-2018
-    MessageRow(
+    _Row(
         "fallback",
         "fabric is not available",
         r"MPI startup\(\): (?:dapl|ofa|tmi|ofi) fabric is not available",
     ),
     # UCX 1.6-1.19, ucp_context.c
-    MessageRow(
-        "fallback", "no usable transports/devices", r"UCX +ERROR .*no usable transports/devices"
-    ),
+    _Row("fallback", "no usable transports/devices", r"UCX +ERROR .*no usable transports/devices"),
     # PSM2 11.2, psm_ep.c
-    MessageRow("fallback", "PSM2 no hfi units are available"),
+    _Row("fallback", "PSM2 no hfi units are available"),
     # UCX 1.6-1.20, docs/source/faq.md; UCX prints it with UCX_LOG_LEVEL=info
-    MessageRow("asked", "UCX_TLS", rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}"),
+    _Row("asked", "UCX_TLS", rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}"),
     # UCX 1.6-1.20, docs/source/faq.md: a device of RDMA has a port (mlx5_0:1)
-    MessageRow(
+    _Row(
         "asked",
         "UCX_NET_DEVICES",
         rf"{_NO_COMMENT}.*\bUCX_NET_DEVICES[ =]['\"]?"
         r"(?:(?:ib|en|eth|em|bond|hsn|opa)[\w.]*(?:,|(?![\w.,:])))+(?![\w.,:])",
     ),
     # Open MPI 1.8-5.0, mpirun(1): --mca pml ob1 --mca btl tcp,self
-    MessageRow(
+    _Row(
         "asked",
         "ob1",
         rf"{_NO_COMMENT}(?=.*(?<![a-z])pml[ =]+ob1\b).*(?<![a-z])btl[ =]+{_ONLY_TCP}",
     ),
     # Intel MPI 4.0-2018, Developer Reference
-    MessageRow("asked", "I_MPI_FABRICS", rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b"),
+    _Row("asked", "I_MPI_FABRICS", rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b"),
     # libfabric 1.6-2.1, fi_provider(7); Intel MPI 2019-2021; MPICH 4
-    MessageRow(
+    _Row(
         "asked",
         "_PROVIDER",
         rf"{_NO_COMMENT}.*\b(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[ =]"
         r"['\"]?(?:tcp|sockets)\b",
     ),
     # UCX 1.6-1.19, ib_mlx5_log.c
-    MessageRow(
+    _Row(
         "broken", "retry count exceeded", r"(?:Transport|Receive-no-ready) retry count exceeded on"
     ),
-    MessageRow(
+    _Row(
         "broken", " error on mlx", r"(?:Local|Remote) [\w ]{1,40} error on mlx\w+:\d+/(?:IB|RoCE)"
     ),
     # Open MPI 1.3-4.1, help-mpi-btl-openib.txt
-    MessageRow("broken", "The InfiniBand retry count between two MPI processes"),
+    _Row("broken", "The InfiniBand retry count between two MPI processes"),
     # Open MPI 1.3-4.1, btl_openib_component.c
-    MessageRow("broken", " CQ with status", r"error polling [HL]P CQ with status"),
+    _Row("broken", " CQ with status", r"error polling [HL]P CQ with status"),
     # perftest 4-25, perftest_resources.h
-    MessageRow("broken", "Completion with error at", r"Completion with error at (?:client|server)"),
+    _Row("broken", "Completion with error at", r"Completion with error at (?:client|server)"),
     # UCX 1.6-1.19, ucp_worker.c
-    MessageRow(
+    _Row(
         "broken",
         "UCX  ERROR",
         r"UCX  ERROR .*(?:Endpoint timeout|Connection reset by remote peer"
         r"|Destination is unreachable)",
     ),
     # NCCL 2.4-2.28, transport/net_ib.cc
-    MessageRow(
+    _Row(
         "broken",
         "Got completion",
         r"NCCL WARN NET/IB\w* ?: ?.{0,60}Got completion (?:from peer .{1,100} )?"
         r"with (?:error|status)",
     ),
     # NCCL 2.23-2.28, transport/net_ib.cc
-    MessageRow("broken", "async fatal event", r"NCCL WARN NET/IB ?: \S{1,64} async fatal event"),
+    _Row("broken", "async fatal event", r"NCCL WARN NET/IB ?: \S{1,64} async fatal event"),
     # UCX 1.6-1.20, ucs/debug/debug.c
-    MessageRow("broken", "Caught signal", r"\bCaught signal \d+ \("),
+    _Row("broken", "Caught signal", r"\bCaught signal \d+ \("),
     # Linux 4.18-6.12, mellanox/mlx5/core/en_main.c; mlx4/en_port.c
-    MessageRow("broken", "Link down", r"\bmlx[45]_core \S+ \S+: Link down$"),
+    _Row("broken", "Link down", r"\bmlx[45]_core \S+ \S+: Link down$"),
     # Hydra of MPICH 3-5 and Intel MPI, pmiserv_cb.c
-    MessageRow("broken", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
+    _Row("broken", "BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"),
     # Open MPI 1.3-5.0, help-prun.txt
-    MessageRow(
+    _Row(
         "broken", "noticed that process rank", r"noticed that process rank \d+ .*exited on signal"
     ),
     # Slurm 17-24, slurmd/slurmstepd/req.c
-    MessageRow(
+    _Row(
         "broken",
         "slurmstepd: error: ***",
         r"slurmstepd: error: \*\*\* (?:STEP|JOB) \S+ .*CANCELLED",
     ),
     # perftest 4-25, get_clock.c
-    MessageRow("clock", "Conflicting CPU frequency values detected"),
+    _Row("clock", "Conflicting CPU frequency values detected"),
 )
 
 _FORMS = tuple((row.sign, row.kind, re.compile(row.form)) for row in ROWS)
