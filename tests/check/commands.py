@@ -9,6 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fabricgauge.check.conclude import conclude, describe_change
+from fabricgauge.judge.thresholds import DEFAULTS
+from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import load
+
 PROGRAM = Path(sys.executable).with_name("fabricgauge")
 
 Lab = Callable[..., str]
@@ -35,6 +40,11 @@ class Checked:
         runs = sorted(root.glob("2*"), key=lambda path: path.stat().st_mtime)
         assert runs, f"no run directory; it said: {self.text}"
         self.path = runs[-1]
+        if (self.path / "report.json").exists() and not self.path.suffix:
+            # A report judges the stored records again, and must find the same.
+            directory = RunDirectory(self.path)
+            again = conclude(load(directory), DEFAULTS)
+            assert describe_change(directory, again) == "", again.verdicts
 
     @property
     def verdicts(self) -> list[dict[str, Any]]:

@@ -386,7 +386,9 @@ def _find_second_launch(
         yield f"results.jsonl: rank {repeated[0]} was placed {ranks[repeated[0]]} times"
     allowed = Counter(case.name for case in planned.cases) if planned else Counter[str]()
     cases = Counter(record.case for record in records if isinstance(record, Measurement))
-    if repeated_cases := [case for case, count in cases.items() if count > max(1, allowed[case])]:
+    repeated_cases = [case for case, count in cases.items() if count > max(1, allowed[case])]
+    # A launch of one host, as a reference, is not in the stored plan.
+    if planned and repeated_cases:
         first = repeated_cases[0]
         yield (
             f"results.jsonl: {counted(len(repeated_cases), 'case')} measured more often than"

@@ -20,7 +20,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.pattern import BUFFERED_PATTERNS, BUFFERS, SUSTAINED_BYTES, Buffers
-from fabricgauge.model.plan import Plan
+from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 
 UNKNOWN = Skipped("no rate")
@@ -68,6 +68,18 @@ def test_the_host_reference_repeats_streaming_cases_on_one_node() -> None:
     assert launch.network == "loopback:c1"
     assert {case.pattern for case in launch.cases} == {"bandwidth"}
     assert max(case.message_bytes for case in launch.cases) == 2**20
+
+
+def test_the_host_reference_of_many_nodes_measures_no_case_twice() -> None:
+    """A round robin has a case of both directions of each pair for each size."""
+    cases = tuple(
+        Case(f"all_pairs_bandwidth/{size}/{way}", "all_pairs_bandwidth", size, 64, 0, 0, 1.0)
+        for size in (65536, 2**20)
+        for way in ("there", "back")
+    )
+    launch = PlannedLaunch(1, "a", "10.0.0.0/24", ("c1", "c2", "c3"), cases)
+    made = host_reference(9, "c1", "a", Plan("quick", Stopping(0.01, 0.5), False, (launch,)))
+    assert [case.name for case in made.cases] == ["bandwidth/65536/0>1", "bandwidth/1048576/0>1"]
 
 
 @pytest.mark.parametrize(

@@ -433,10 +433,12 @@ def host_reference(number: int, node: str, network: str | None, of: Plan) -> Pla
     It repeats the largest streaming cases of the plan's first launch on ``node`` alone.
     """
     measured = next(launch for launch in of.launches if launch.network == network)
-    streams = (
-        msgspec.structs.replace(case, name=f"bandwidth/{case.message_bytes}/0>1", **_PAIR_STREAM)
+    streams = {
+        case.message_bytes: msgspec.structs.replace(
+            case, name=f"bandwidth/{case.message_bytes}/0>1", **_PAIR_STREAM
+        )
         for case in measured.cases
         if case.pattern in ("bandwidth", "all_pairs_bandwidth") and case.origin == 0
-    )
-    largest = sorted(streams, key=lambda case: case.message_bytes)[-3:]
+    }
+    largest = [streams[size] for size in sorted(streams)[-3:]]
     return PlannedLaunch(number, loopback_of(node), None, (node, node), tuple(largest))

@@ -125,9 +125,11 @@ def _judge_part(subject: Subject, lossy_part: _Lossy, contrast: str) -> Verdict:
     full = "; other traffic and the streams fill its link" if shared else ""
     overflows = spares_full_segments(subject, directions)
     cause_and_remedy = KEPT_RATE if rate else OVERFLOW if overflows else _LOSES
+    lead = f"streams stay at {figures.percent(rate.share)} of the ceiling; " if rate else ""
+    lead = lead or ("a queue overflows: " if overflows else "")
     return Verdict(
         excuse_outcome(Outcome.FAIL, bool(shared)),
-        f"TCP lost {figures.percent(share)} of the segments{contrast}{full}",
+        f"{lead}TCP lost {figures.percent(share)} of the segments{contrast}{full}",
         Figure(share, "share", "of the TCP segments in its directions"),
         subject.threshold("lossy.share", "below"),
         (*map(errors.sentence, losses), *((rate.sentence,) if rate else ()), *shared),
