@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.cli.doctor import exit_status
 from fabricgauge.doctor.checks import CHECKS
 from fabricgauge.doctor.doctor import diagnose_bundle
 from fabricgauge.doctor.survey import conclude_survey, read_bundle
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.finding import Diagnosis
 from fabricgauge.model.surveyed import Surveyed
+from fabricgauge.model.verdict import exit_status
+from fabricgauge.report.content.monitoring import find_outcome
 
 BUNDLES = Path(__file__).parents[1] / "fixtures" / "bundles"
 EVERY = tuple(CHECKS)
@@ -53,7 +54,7 @@ def test_what_the_printouts_say_is_found_and_nothing_else(
 ) -> None:
     found = examined(BUNDLES / name)
     assert [(one.check, one.severity.value, one.nodes) for one in found.findings] == findings
-    assert exit_status(found) == status
+    assert exit_status(find_outcome(found)) == status
     assert found.nodes == ALL
     assert found.unread == ()
 
@@ -64,7 +65,7 @@ def test_without_the_odd_node_nothing_is_found(tmp_path: Path, name: str) -> Non
     odd = "n3" if name == "t1-roce-mtu" else "n2"
     shutil.copytree(BUNDLES / name, tmp_path / "b", ignore=shutil.ignore_patterns(odd))
     found = examined(tmp_path / "b")
-    assert (found.findings, exit_status(found)) == ((), 0)
+    assert (found.findings, exit_status(find_outcome(found))) == ((), 0)
 
 
 SETTINGS = "Settings for eth0:\n\tSpeed: {}Mb/s\n\tDuplex: {}\n\tLink detected: {}\n"
@@ -237,7 +238,7 @@ def of_ip_addr(folder: Path, form: str, nodes: int = 3, **changes: tuple[str, st
 def test_addresses_of_sound_nodes_accuse_nobody(form: str, nodes: int, tmp_path: Path) -> None:
     found = examined(of_ip_addr(tmp_path, form, nodes))
     assert {(one.check, one.severity.value) for one in found.findings} == {("addresses", "NOTE")}
-    assert exit_status(found) == 0
+    assert exit_status(find_outcome(found)) == 0
     networks = surveyed(tmp_path).fabric.networks
     assert {network.subnet for network in networks} >= {"10.77.0.0/24", "10.78.0.0/24"}
 

@@ -8,9 +8,9 @@ import click
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, list_parser
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import refuse_report_file
-from fabricgauge.cli.show import print_answer, print_report, write_files
+from fabricgauge.cli.show import print_answer, print_report, refuse_report_file, write_files
 from fabricgauge.model.request import keep_applicable
+from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     Exit status: 0 without a FAIL, 1 with a FAIL, 3 if nothing could be checked.
     """
     from fabricgauge.doctor.examining import choose_checks
-    from fabricgauge.report.content.answer import answer_preflight, find_outcome
+    from fabricgauge.report.content.monitoring import answer_preflight, find_outcome
 
     if options["show"]:
         refuse_report_file("--list")
@@ -73,25 +73,17 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
         )  # fmt: skip
         cli_options.refuse_without_effect(ctx, effective, cli_options.BUNDLE_CONFLICT)
     diagnosis = _run_checks(options, checks)
-    form = options["form"]
+    form, outcome = options["form"], find_outcome(diagnosis)
     if form != "plain":
         write_files("preflight", diagnosis, options["format"], options["to"])
-        line = answer_preflight(diagnosis, form)
-        ctx.exit(print_answer(form, find_outcome(diagnosis), line))
+        ctx.exit(print_answer(form, outcome, answer_preflight(diagnosis, form)))
     print_report("preflight", diagnosis, options["format"], options["to"])
-    ctx.exit(exit_status(diagnosis))
-
-
-def exit_status(diagnosis: "Diagnosis") -> int:
-    """Return 1 for a FAIL, 3 if all checks were skipped or no node answered, else 0."""
-    if not diagnosis.nodes or all(check.skipped for check in diagnosis.checked):
-        return 3
-    return int(any(finding.severity.value == "FAIL" for finding in diagnosis.findings))
+    ctx.exit(exit_status(outcome))
 
 
 def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis":
     from fabricgauge.check.target import reach_hosts
-    from fabricgauge.doctor.doctor import DoctorRequest, diagnose, diagnose_bundle
+    from fabricgauge.doctor.doctor import diagnose, diagnose_bundle
     from fabricgauge.lab.host_access import head_name
 
     request, declared = cli_options.build_request(options), settings.load().networks
@@ -99,14 +91,12 @@ def _run_checks(options: dict[str, Any], checks: tuple[str, ...]) -> "Diagnosis"
         return diagnose_bundle(options["bundle"], declared, options["networks"], checks)
     watched = sys.stderr.isatty() and not options["quiet"]
     with reach_hosts(keep_applicable(request)) as (access, lab_networks):
-        head = head_name(access) if options["head"] else ""
-        networks, seconds = options["networks"], options["seconds"]
-        doctor_request = DoctorRequest(
-            access, (*lab_networks, *declared), networks, checks, seconds, head
-        )
         return diagnose(
-            doctor_request, lambda text: click.echo(text, err=True) if watched else None
-        )
+            access, (*lab_networks, *declared), checks,
+            lambda text: click.echo(text, err=True) if watched else None,
+            networks=options["networks"], seconds=options["seconds"],
+            head=head_name(access) if options["head"] else "",
+        )  # fmt: skip
 
 
 def _table() -> str:

@@ -1,6 +1,7 @@
 """The preflight: ask the nodes, let them try each other, run the checks."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -32,44 +33,45 @@ UNTRIED = ("ping", "mtu", "names", "clocks", "counters", "connect")
 TRIALS_PER_REPORT = 250
 
 
-class DoctorRequest(msgspec.Struct, frozen=True):
-    """Say what a preflight looks at: ``networks`` by name or subnet, all if empty.
-
-    ``head`` is the name of the machine that starts ``mpiexec``, if it is to be checked as well. It
-    need not be like any node.
-    """
-
-    access: HostAccess
-    declared: tuple[DeclaredNetwork, ...]
-    networks: tuple[str, ...]
-    checks: tuple[str, ...]
-    seconds: float
-    head: str = ""
-
-
-def diagnose(request: DoctorRequest, stage: Stage) -> Diagnosis:
+def diagnose(
+    access: HostAccess, declared: tuple[DeclaredNetwork, ...], checks: tuple[str, ...],
+    stage: Stage, *, networks: tuple[str, ...] = (), seconds: float = 0.0, head: str = "",
+) -> Diagnosis:  # fmt: skip
     """Survey the nodes, let them try each other, and return all findings.
+
+    ``networks`` are names or subnets, all if empty. Counters are watched for ``seconds``. ``head``
+    is the name of the machine that starts ``mpiexec``, if it is to be checked as well. It need not
+    be like any node.
 
     Raises:
         CannotRun: no node answered, or no network has one of the names.
     """
-    access = _with_head(request.access, request.head)
-    stage(f"asking {len(access.nodes):,} nodes for their hardware and settings")
-    inventories, fabric = survey_nodes(access, request.declared)
+    hosts, trials_done = access.hosts, count(1)
+    if head and all(access.head_prefix != host.prefix for host in hosts):
+        hosts = (*hosts, Host(head, access.head_prefix))
+    with_head = msgspec.structs.replace(access, hosts=hosts)
+    stage(f"asking {len(hosts):,} nodes for their hardware and settings")
+    inventories, fabric = survey_nodes(with_head, declared)
     if not fabric.nodes and not fabric.unreached:
         raise CannotRun("no nodes; name nodes with -w")
-    fabric = _with_named_networks(fabric, request.networks)
-    trials = {trial for check in load_checks(request.checks) for trial in check.trials}
+    fabric = _with_named_networks(fabric, networks)
+    trials = {trial for check in load_checks(checks) for trial in check.trials}
     stage("nodes try each other")
-    counted = _count_trials(len(fabric.nodes), stage)
-    networks = fabric.ip_networks
-    preflight = run_trials(access, fabric, networks, request.seconds, keep=counted, selected=trials)
-    if "addresses" in request.checks and not request.head:
-        head = discover_head(request.access, head_name(request.access), fabric, lambda *_: None)
-        preflight = msgspec.structs.replace(preflight, head=head)
+
+    def keep(_node: str, _raw: str) -> None:
+        number, nodes = next(trials_done), len(fabric.nodes)
+        if number % TRIALS_PER_REPORT == 0:
+            stage(f"{number:,} trials done; each of {nodes:,} nodes makes one or two")
+
+    preflight = run_trials(
+        with_head, fabric, fabric.ip_networks, seconds, keep=keep, selected=trials
+    )
+    if "addresses" in checks and not head:
+        found_head = discover_head(access, head_name(access), fabric, lambda *_: None)
+        preflight = msgspec.structs.replace(preflight, head=found_head)
     if "connect" in trials:
-        preflight = _connected(preflight, request.access, stage)
-    return run_checks(_with_inventories(preflight, inventories, request.head), request.checks)
+        preflight = _connected(preflight, access, stage)
+    return run_checks(_with_inventories(preflight, inventories, head), checks)
 
 
 def find_wrong_names(
@@ -77,10 +79,8 @@ def find_wrong_names(
 ) -> tuple[Finding, ...]:
     """Return findings on names that nodes and the head resolve wrongly."""
     head = head_name(access)
-    request = DoctorRequest(
-        access, declared, (), ("names",), 0.0, "" if head in access.nodes else head
-    )
-    return diagnose(request, lambda _: None).findings
+    head = "" if head in access.nodes else head
+    return diagnose(access, declared, ("names",), lambda _: None, head=head).findings
 
 
 def _connected(preflight: Preflight, access: HostAccess, stage: Stage) -> Preflight:
@@ -90,26 +90,6 @@ def _connected(preflight: Preflight, access: HostAccess, stage: Stage) -> Prefli
         untried = {**preflight.untried, "connect": connectivities.reason}
         return msgspec.structs.replace(preflight, untried=untried)
     return msgspec.structs.replace(preflight, connectivity=connectivities)
-
-
-def _with_head(access: HostAccess, head: str) -> HostAccess:
-    """Add the head as a host, unless it is among the nodes."""
-    if not head or any(access.head_prefix == host.prefix for host in access.hosts):
-        return access
-    return msgspec.structs.replace(access, hosts=(*access.hosts, Host(head, access.head_prefix)))
-
-
-def _count_trials(count: int, stage: Stage) -> Callable[[str, str], None]:
-    """Return a callback that counts trials and reports to ``stage``."""
-    trials_done = 0
-
-    def counted(_node: str, _raw: str) -> None:
-        nonlocal trials_done
-        trials_done += 1
-        if trials_done % TRIALS_PER_REPORT == 0:
-            stage(f"{trials_done:,} trials done; each of {count:,} nodes makes one or two")
-
-    return counted
 
 
 def diagnose_bundle(
@@ -134,11 +114,9 @@ def diagnose_bundle(
 def _with_inventories(
     preflight: Preflight, inventories: tuple[Inventory, ...], head: str = ""
 ) -> Preflight:
-    node_classes = classify_nodes(
-        [inventory for inventory in inventories if inventory.name != head]
-    )
-    classes_of_nodes = tuple(node_class.nodes for node_class in node_classes)
-    return msgspec.structs.replace(preflight, inventories=inventories, alike=classes_of_nodes)
+    classes = classify_nodes([inventory for inventory in inventories if inventory.name != head])
+    like_nodes = tuple(node_class.nodes for node_class in classes)
+    return msgspec.structs.replace(preflight, inventories=inventories, alike=like_nodes)
 
 
 def run_checks(
@@ -173,12 +151,10 @@ def _with_named_networks(fabric: Fabric, names: Sequence[str]) -> Fabric:
     matching = tuple(
         network for network in fabric.ip_networks if {network.name, network.subnet} & set(names)
     )
-    missing = [
-        w for w in names if not any(w in (network.name, network.subnet) for network in matching)
-    ]
-    if missing:
-        available = ", ".join(network.name for network in fabric.ip_networks) or "none"
-        raise CannotRun(f"no network {missing[0]!r} joins these nodes; available: {available}")
+    for name in names:
+        if not any(name in (network.name, network.subnet) for network in matching):
+            available = ", ".join(network.name for network in fabric.ip_networks) or "none"
+            raise CannotRun(f"no network {name!r} joins these nodes; available: {available}")
     wires = {network.wire for network in matching}
     ports = tuple(
         network for network in fabric.networks if network.has_rdma_ports and network.wire in wires

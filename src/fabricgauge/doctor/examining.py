@@ -56,7 +56,16 @@ EXPLAINED_BY: dict[str, frozenset[str]] = {
     "reverse-path": frozenset({"subnets", "addresses", "link"}),
     "ping": frozenset({"link", "port", "addresses", "subnets", "reverse-path", "arp", "firewall"}),
     "connect": frozenset(
-        {"link", "port", "addresses", "subnets", "reverse-path", "arp", "firewall", "ping"}
+        {
+            "link",
+            "port",
+            "addresses",
+            "subnets",
+            "reverse-path",
+            "arp",
+            "firewall",
+            "ping",
+        }
     ),
     "names": frozenset({"addresses", "members"}),
     "counters": frozenset({"link", "mtu"}),
@@ -92,19 +101,13 @@ def fold_consequences(checks: Sequence[Checked]) -> tuple[Checked, ...]:
         if root is not finding:
             sentence = f"{THEREFORE}{finding.check}: {finding.where}: {finding.what}"
             consequences[id(root)].append(sentence)
-    return tuple(
-        msgspec.structs.replace(
-            checked,
-            findings=tuple(
-                msgspec.structs.replace(
-                    finding, evidence=(*finding.evidence, *consequences[id(finding)])
-                )
-                for finding in checked.findings
-                if id(finding) not in causes
-            ),
-        )
-        for checked in checks
-    )
+    folded = []
+    for checked in checks:
+        roots = (finding for finding in checked.findings if id(finding) not in causes)
+        evidence = ((root, (*root.evidence, *consequences[id(root)])) for root in roots)
+        findings = tuple(msgspec.structs.replace(root, evidence=lines) for root, lines in evidence)
+        folded.append(msgspec.structs.replace(checked, findings=findings))
+    return tuple(folded)
 
 
 def _find_cause(
@@ -166,9 +169,7 @@ def _merge_group(group: tuple[Finding, ...]) -> Finding:
         first,
         where=listed(list(dict.fromkeys(finding.where for finding in group))),
         nodes=tuple(dict.fromkeys(node for finding in group for node in finding.nodes)),
-        evidence=_limit_evidence(
-            dict.fromkeys(line for finding in group for line in finding.evidence)
-        ),
+        evidence=_limit_evidence(dict.fromkeys(e for finding in group for e in finding.evidence)),
         affects=tuple(dict.fromkeys(node for finding in group for node in finding.affects)),
         mends=tuple(dict.fromkeys(command for finding in group for command in finding.mends)),
     )
@@ -176,15 +177,14 @@ def _merge_group(group: tuple[Finding, ...]) -> Finding:
 
 def _limit_evidence(lines: Iterable[str]) -> tuple[str, ...]:
     """Limit evidence and consequences apart, so that evidence never hides consequences."""
-    all_lines = tuple(lines)
-    evidence = (line for line in all_lines if not line.startswith(THEREFORE))
-    consequences = (line for line in all_lines if line.startswith(THEREFORE))
+    evidence, consequences = list[str](), list[str]()
+    for line in lines:
+        (consequences if line.startswith(THEREFORE) else evidence).append(line)
     return (*limit_lines(evidence), *limit_lines(consequences))
 
 
-def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
+def limit_lines(lines: Sequence[str]) -> tuple[str, ...]:
     """Return the first lines, and the number of further lines."""
-    all_lines = tuple(lines)
-    if len(all_lines) <= MAX_LINES:
-        return all_lines
-    return (*all_lines[: MAX_LINES - 1], f"and {len(all_lines) - MAX_LINES + 1:,} more such lines")
+    if len(lines) <= MAX_LINES:
+        return tuple(lines)
+    return (*lines[: MAX_LINES - 1], f"and {len(lines) - MAX_LINES + 1:,} more such lines")

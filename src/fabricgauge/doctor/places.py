@@ -240,16 +240,12 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
             facts = {**inventory.facts, **probe.facts}
             answered = bool(probe.kernel)  # a printed node has none
             nodes.append(KnownNode(probe.name, probe, inventory, facts, answered=answered))
-        answered_names = {node.name for node in nodes}
-        nodes += (
-            KnownNode(
-                inventory.name, inventory.printed_node, inventory, inventory.facts, answered=False
-            )
-            for inventory in inventories.values()
-            if inventory.name not in answered_names
-            and isinstance(inventory.node, Skipped)
-            and inventory.sources
-        )
+        probed_names = {node.name for node in nodes}
+        for name, inventory in inventories.items():
+            is_printed = isinstance(inventory.node, Skipped) and inventory.sources
+            if name not in probed_names and is_printed:
+                probe = inventory.printed_node
+                nodes.append(KnownNode(name, probe, inventory, inventory.facts, answered=False))
         return tuple(nodes)
 
     @property
@@ -266,7 +262,8 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         nodes_by_name = {node.name: node for node in self.nodes}
         return tuple(
             MemberInterface(
-                node, interface, member.ip, _find_prefix_length(interface, member.ip),
+                node, interface, member.ip,
+                next((a.prefix_length for a in interface.addresses if a.ip == member.ip), 0),
                 network=network,
             )
             for network in self.networks
@@ -373,10 +370,6 @@ def find_outliers(values: Mapping[_T, _V]) -> tuple[_V | Skipped, dict[_T, _V]]:
     """Return the majority's value and the entries that differ; all entries without a majority."""
     common = find_majority(values.values())
     return common, {name: value for name, value in values.items() if value != common}
-
-
-def _find_prefix_length(interface: Interface, ip: str) -> int:
-    return next((address.prefix_length for address in interface.addresses if address.ip == ip), 0)
 
 
 def _get_port_key(port: RdmaPort) -> tuple[str, int, str]:

@@ -55,11 +55,8 @@ def find_connection_faults(connectivity: Connectivity) -> tuple[ConnectionFault,
     node_faults: list[ConnectionFault] = []
     while fault := _find_worst_node(connectivity, unexplained, len(node_faults)):
         node_faults.append(fault)
-        unexplained = [
-            failure
-            for failure in unexplained
-            if fault.nodes[0] not in (failure.source, failure.target)
-        ]
+        node = fault.nodes[0]
+        unexplained = [f for f in unexplained if node not in (f.source, f.target)]
     return (*address_faults, *node_faults, *_find_pair_faults(unexplained))
 
 
@@ -92,9 +89,7 @@ def _find_worst_node(
     node = max(sorted(share), key=lambda name: (share[name], len(failed_partners[name])))
     if share[node] <= NODE_SHARE or len(failed_partners[node]) < 2:
         return None
-    node_failures = tuple(
-        failure for failure in failures if node in (failure.source, failure.target)
-    )
+    node_failures = tuple(f for f in failures if node in (f.source, f.target))
     failing = f"{len(failed_partners[node])} of {partner_count[node]} nodes"
     outgoing = sum(failure.source == node for failure in node_failures)
     summary = _describe_failures(f"between it and {failing}", node_failures)

@@ -107,26 +107,17 @@ _UNLABELLED = (
 
 def _split_by_node(name: str, text: str, nodes: tuple[str, ...]) -> dict[str, str] | None:
     """Return the lines of each node; None if they are not labelled."""
+
+    def has_content(lines: str) -> bool:
+        parts = parse_named(name, lines)
+        return parts is not None and parts != Parts(troubles=parts.troubles)
+
     lines_by_node = split_by_node(text, nodes)
-    if not text.strip() or (
-        lines_by_node and not _belongs_to_single_node(name, text, lines_by_node)
-    ):
-        return lines_by_node
-    return None
-
-
-def _belongs_to_single_node(name: str, text: str, lines_by_node: dict[str, str]) -> bool:
-    """Check if a file with lines ``KEY: VALUE``, as many tools print them, is one node's
-    printout.
-    """
-    return not any(_has_content(name, lines) for lines in lines_by_node.values()) and _has_content(
-        name, text
-    )
-
-
-def _has_content(name: str, text: str) -> bool:
-    parts = parse_named(name, text)
-    return parts is not None and parts != Parts(troubles=parts.troubles)
+    if not lines_by_node or not text.strip():
+        return None if text.strip() else lines_by_node
+    # Lines ``KEY: VALUE``, as many tools print them, may be one node's printout.
+    is_labelled = any(map(has_content, lines_by_node.values())) or not has_content(text)
+    return lines_by_node if is_labelled else None
 
 
 NO_SUBNET = Subnet()
@@ -144,13 +135,10 @@ def conclude_survey(
 ) -> Surveyed:
     """Derive from a survey: classes of equal nodes, nodes that differ, limits, ceilings."""
     joined = {(member.node, member.interface) for net in fabric.networks for member in net.members}
-    ports, node_classes = (
-        classify_ports(inventories, joined),
-        classify_nodes(inventories, fabric.ip_networks),
-    )
+    ports = classify_ports(inventories, joined)
+    node_classes = classify_nodes(inventories, fabric.ip_networks)
     node_groups = tuple(node_class.nodes for node_class in node_classes)
     preflight = Preflight(fabric, inventories, alike=node_groups, subnet=subnet)
-    checked = examine(preflight, _LIMITS)
     return Surveyed(
         inventories=inventories,
         fabric=fabric,
@@ -159,7 +147,7 @@ def conclude_survey(
         ceilings=ceilings((*fabric.networks, *(port_class.network for port_class in ports))),
         limits=tuple(
             finding
-            for check in checked
+            for check in examine(preflight, _LIMITS)
             for finding in check.findings
             if (check.check, finding.severity) != ("port", Severity.NOTE)  # it is not in use
         ),

@@ -4,7 +4,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import Check, explain_no_answer, make_finding
+from fabricgauge.doctor.checks import Check, explain_no_answer, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -151,20 +151,21 @@ def _find_addresses_of_head(
         return
     inventory = Inventory(head.node.name, head.node, (), (), (), (), (), (), (), {})
     head_node = KnownNode(head.node.name, head.node, inventory, head.node.facts)
-    all_places = (place for node in nodes for place in list_places(node))
-    places = group_by(all_places, lambda place: place.ip)
+    usable_places = (
+        place
+        for node in nodes
+        for place in list_places(node)
+        if place.interface.driver != "loopback" and not private.is_private_place(place)
+    )
+    places = group_by(usable_places, lambda place: place.ip)
     for head_place in list_places(head_node):
-        holders = [
-            place
-            for place in places.get(head_place.ip, ())
-            if place.interface.driver != "loopback" and not private.is_private_place(place)
-        ]
+        holders = places.get(head_place.ip, ())
         if not holders:
             continue
         is_joined = head_place.interface.name in head.wires
-        labels = listed([place.label for place in holders])
         yield make_finding(
-            Severity.FAIL if is_joined else Severity.WARN, labels,
+            Severity.FAIL if is_joined else Severity.WARN,
+            listed([place.label for place in holders]),
             f"has the address {head_place.ip} of {head_place.label}, the machine that starts the"
             f" launches{'' if is_joined else '; they may be on different wires'}",
             *(
@@ -208,19 +209,11 @@ def _get_network(cluster: Cluster, place: Place) -> str:
 def _make_mends(cluster: Cluster, place: Place) -> tuple[Command, ...]:
     """Set the address that the node's own name means, if it is free and in the same subnet."""
     node, preflight = place.node.name, cluster.preflight
-    right_ips = {
-        ip
-        for lookup in preflight.lookups
-        if lookup.name == node
-        for ip in lookup.addresses
-        if ipaddress.ip_address(ip) in place.subnet
-    }
-    used_ips = {
-        address.ip
-        for probe in preflight.fabric.nodes
-        for interface in probe.interfaces
-        for address in interface.addresses
-    }
+    own_lookups = (lookup for lookup in preflight.lookups if lookup.name == node)
+    named_ips = {ip for lookup in own_lookups for ip in lookup.addresses}
+    right_ips = {ip for ip in named_ips if ipaddress.ip_address(ip) in place.subnet}
+    interfaces = (port for probe in preflight.fabric.nodes for port in probe.interfaces)
+    used_ips = {address.ip for interface in interfaces for address in interface.addresses}
     if len(right_ips) != 1 or right_ips & used_ips:
         return ()
     length = place.prefix_length

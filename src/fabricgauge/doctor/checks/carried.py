@@ -7,12 +7,13 @@ direction: its extra time over a small echo is its size divided by the rate (Jac
 
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.checks import Check, make_finding
 from fabricgauge.doctor.checks.echoes import Pair, find_culprits, involves, make_pair
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Finding, Severity
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Ping
 from fabricgauge.model.words.figures import duration, link_rate
 
@@ -33,23 +34,13 @@ Excess = dict[Pair, tuple[float, int]]
 
 def _find_networks(cluster: Cluster) -> list[tuple[Network, float, Excess]]:
     """Return the networks of known rate, in bit/s, that answered."""
-    pings = cluster.preflight.pings
+    pings = group_by(cluster.preflight.pings, lambda ping: ping.network)
     return [
         (network, network.rate_bit_s, excess)
         for network in cluster.networks
         if not isinstance(network.rate_bit_s, Skipped)
-        and (
-            excess := _compute_excess(
-                network, [ping for ping in pings if ping.network == network.name]
-            )
-        )
+        and (excess := _compute_excess(network, pings.get(network.name, ())))
     ]
-
-
-def _explain_no_network(cluster: Cluster) -> str:
-    if cluster.preflight.pings:
-        return "no network of known rate answered large echoes"
-    return cluster.preflight.untried.get("ping", "no echo was sent")
 
 
 def _examine_networks(
@@ -77,7 +68,7 @@ def compute_wire_bytes(mtu_bytes: int, payload_bytes: int) -> int:
     return payload_bytes + fragments * (IP_BYTES + FRAME_BYTES)
 
 
-def _compute_excess(network: Network, pings: list[Ping]) -> Excess:
+def _compute_excess(network: Network, pings: tuple[Ping, ...]) -> Excess:
     mtu_bytes = network.mtu_bytes if network.members else 0
     small: dict[Pair, float] = {}
     large: dict[Pair, tuple[float, int]] = {}
@@ -116,7 +107,11 @@ CARRIED = Check(
     "Large echoes take no longer than the network's rate explains",
     "Something on the path carries less than its ends: bandwidth stays below the ceiling.",
     _find_networks,
-    _explain_no_network,
+    lambda cluster: (
+        "no network of known rate answered large echoes"
+        if cluster.preflight.pings
+        else cluster.preflight.untried.get("ping", "no echo was sent")
+    ),
     _examine_networks,
     "compare the rates of both ends and of the switch's ports, look for policers on the switch, and"
     " exchange the cable; measure the rate: fabricgauge check",

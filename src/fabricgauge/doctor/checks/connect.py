@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from statistics import median
 
-from fabricgauge.doctor.check import Check, explain_untried, make_finding
+from fabricgauge.doctor.checks import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster
 from fabricgauge.doctor.reachability import find_connection_faults
 from fabricgauge.model.finding import CONNECT as ID

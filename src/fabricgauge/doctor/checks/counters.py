@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, explain_untried, make_finding
+from fabricgauge.doctor.checks import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import Cluster, has_cable
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
@@ -17,17 +17,18 @@ MAX_CHANCE_ERRORS = 1
 
 def _examine_counters(cluster: Cluster, _: object) -> Iterator[Finding]:
     # A port of an RDMA device (``mlx5_0:1``) is not an interface, and has a cable.
-    interfaces = (
-        (node.name, interface) for node in cluster.nodes for interface in node.probe.interfaces
-    )
     virtual_places = {
-        (node, interface.name) for node, interface in interfaces if not has_cable(interface)
+        (node.name, interface.name)
+        for node in cluster.nodes
+        for interface in node.probe.interfaces
+        if not has_cable(interface)
     }
-    rises = (rise for rise in cluster.preflight.rises if _is_conspicuous(rise))
-    rises_by_place = group_by(rises, lambda rise: (rise.node, rise.interface))
-    cabled = {
-        place: rises for place, rises in rises_by_place.items() if place not in virtual_places
-    }
+    rises = (
+        rise
+        for rise in cluster.preflight.rises
+        if _is_conspicuous(rise) and (rise.node, rise.interface) not in virtual_places
+    )
+    cabled = group_by(rises, lambda rise: (rise.node, rise.interface))
     networks = cluster.memberships
     sizes = Counter(networks.values())
     noisy = Counter(networks[place] for place in cabled if place in networks)
@@ -57,12 +58,11 @@ def _report_rises(
         severity = Severity.FAIL
     elif worst == "drops" and is_common:
         severity = Severity.NOTE
-    evidence = [
-        f"{label}: {rise.counter} rose by {rise.by:,} in {rise.seconds:.1f} s" for rise in rises
-    ]
     summary, remedy = SENTENCES[worst]
     return make_finding(
-        severity, label, summary, *evidence, remedy=remedy, nodes=place[:1], network=network
+        severity, label, summary,
+        *(f"{label}: {rise.counter} rose by {rise.by:,} in {rise.seconds:.1f} s" for rise in rises),
+        remedy=remedy, nodes=place[:1], network=network,
     )  # fmt: skip
 
 

@@ -1,13 +1,12 @@
 """Do small and whole echoes come back, from every node and in time? pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from fabricgauge.doctor.check import Check, explain_untried, make_finding
+from fabricgauge.doctor.checks import Check, explain_untried, make_finding
 from fabricgauge.doctor.checks.path_mtu import examine_path_mtus, group_mtu_ports
 from fabricgauge.doctor.places import Cluster, group_by_network
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Network
 from fabricgauge.model.finding import Command, Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.preflight import Ping
@@ -35,10 +34,9 @@ FILTERED = (
 
 
 def _examine_pings(cluster: Cluster, small_pings: list[Ping]) -> Iterator[Finding]:
-    for network in dict.fromkeys(ping.network for ping in small_pings):
-        network_pings = [ping for ping in small_pings if ping.network == network]
-        yield from _find_losses(cluster, network, network_pings)
-        yield from _find_late_pairs(cluster, network, network_pings)
+    for network, pings in group_by(small_pings, lambda ping: ping.network).items():
+        yield from _find_losses(cluster, network, pings)
+        yield from _find_late_pairs(cluster, network, pings)
 
 
 def _is_small(ping: Ping) -> bool:
@@ -52,7 +50,7 @@ def _group_by_pair(pings: Iterable[Ping]) -> dict[Pair, tuple[Ping, ...]]:
     return group_by(pings, lambda ping: make_pair(ping.source, ping.target))
 
 
-def _find_losses(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
+def _find_losses(cluster: Cluster, network: str, pings: Sequence[Ping]) -> Iterator[Finding]:
     by_pair = _group_by_pair(pings)
     failed = {
         pair: any(ping.received < ping.sent for ping in pair_pings)
@@ -84,9 +82,12 @@ def _describe_ping(ping: Ping) -> str:
     )
 
 
-def _find_late_pairs(cluster: Cluster, network: str, pings: list[Ping]) -> Iterator[Finding]:
-    timed = _group_by_pair(ping for ping in pings if not isinstance(ping.rtt_s, Skipped))
-    times = {pair: min(list_rtts(pair_pings)) for pair, pair_pings in timed.items()}
+def _find_late_pairs(cluster: Cluster, network: str, pings: Iterable[Ping]) -> Iterator[Finding]:
+    times: dict[Pair, float] = {}
+    for ping in pings:
+        if not isinstance(ping.rtt_s, Skipped):
+            pair = make_pair(ping.source, ping.target)
+            times[pair] = min(times.get(pair, ping.rtt_s), ping.rtt_s)
     if len(times) < 3:
         return  # nothing to compare with
     usual_s = sorted(times.values())[len(times) // 4]  # one of few nodes is in most pairs
@@ -110,11 +111,6 @@ def _find_late_pairs(cluster: Cluster, network: str, pings: list[Ping]) -> Itera
             " and interrupt moderation (ethtool -c), and other load on the node",
             nodes=nodes, network=network,
         )  # fmt: skip
-
-
-def list_rtts(pings: Iterable[Ping]) -> Iterator[float]:
-    """Yield the known round trips, in seconds."""
-    return (ping.rtt_s for ping in pings if not isinstance(ping.rtt_s, Skipped))
 
 
 PING = Check(
@@ -163,7 +159,12 @@ def _find_lost_full_packets(cluster: Cluster) -> Iterator[Finding]:
     """
     for network in cluster.networks:
         pings = [ping for ping in cluster.preflight.pings if ping.network == network.name]
-        passes_small, sharers = _check_small_echoes(pings), {*find_address_sharers(pings)}
+        sharers = {*find_address_sharers(pings)}
+        # These lose so few small echoes that chance loses no three whole ones.
+        passes_small = {
+            pair: all(ping.sent - ping.received <= CHANCE_LOSS * ping.sent for ping in pair_pings)
+            for pair, pair_pings in _group_by_pair(filter(_is_small, pings)).items()
+        }
         whole_pings = _group_by_pair(
             ping
             for ping in pings
@@ -175,42 +176,21 @@ def _find_lost_full_packets(cluster: Cluster) -> Iterator[Finding]:
             if passes_small.get(pair)
         }
         for nodes in find_culprits(failed):
-            lost = [
-                ping
-                for pair in failed
-                if involves(nodes, pair)
-                for ping in whole_pings[pair]
-                if not ping.received
-            ]
-            yield _report_lost_full_packets(
-                network, nodes, cluster.name_nodes(network.name, nodes), lost
-            )
-
-
-def _check_small_echoes(pings: list[Ping]) -> dict[Pair, bool]:
-    """Return by pair whether it loses so few small echoes that chance loses no three whole ones."""
-    return {
-        pair: all(ping.sent - ping.received <= CHANCE_LOSS * ping.sent for ping in pair_pings)
-        for pair, pair_pings in _group_by_pair(filter(_is_small, pings)).items()
-    }
-
-
-def _report_lost_full_packets(
-    network: Network, nodes: tuple[str, ...], label: str, lost: list[Ping]
-) -> Finding:
-    evidence = [
-        f"{ping.source} → {ping.target} ({ping.target_ip}): {ping.received} of {ping.sent} whole"
-        f" echoes of {ping.payload_bytes} bytes came back, all small ones did"
-        + (f"; ping: {ping.told}" if ping.told else "")
-        for ping in lost
-    ]
-    return make_finding(
-        Severity.FAIL, label, f"packets of the full MTU ({network.mtu_bytes}) do not pass",
-        *evidence,
-        remedy="raise the MTU of the switch's ports on the path (jumbo frames), or lower the MTU of"
-        " all members to a size that passes: ping -M do -s BYTES finds it",
-        nodes=nodes, network=network.name,
-    )  # fmt: skip
+            bad_pairs = (pair for pair in failed if involves(nodes, pair))
+            lost = [ping for pair in bad_pairs for ping in whole_pings[pair] if not ping.received]
+            yield make_finding(
+                Severity.FAIL, cluster.name_nodes(network.name, nodes),
+                f"packets of the full MTU ({network.mtu_bytes}) do not pass",
+                *(
+                    f"{ping.source} → {ping.target} ({ping.target_ip}): {ping.received} of"
+                    f" {ping.sent} whole echoes of {ping.payload_bytes} bytes came back, all small"
+                    f" ones did{f'; ping: {ping.told}' if ping.told else ''}"
+                    for ping in lost
+                ),
+                remedy="raise the MTU of the switch's ports on the path (jumbo frames), or lower"
+                " the MTU of all members to a size that passes: ping -M do -s BYTES finds it",
+                nodes=nodes, network=network.name,
+            )  # fmt: skip
 
 
 MTU = Check(

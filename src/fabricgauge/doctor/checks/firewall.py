@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.checks import Check, make_finding
 from fabricgauge.doctor.places import Cluster, KnownNode, find_majority
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Member
@@ -17,10 +17,6 @@ FIREWALLD = "service firewalld"
 
 #: The survey's fact for why a node's rules are unknown.
 UNREAD = "firewall unread"
-
-
-def _find_nodes_with_facts(cluster: Cluster) -> list[KnownNode]:
-    return [node for node in cluster.nodes if node.facts.keys() & {"firewall", FIREWALLD}]
 
 
 def _explain_unknown_rules(cluster: Cluster) -> str:
@@ -58,12 +54,9 @@ def _examine_node(node: KnownNode, members: tuple[Member, ...]) -> Iterator[Find
     evidence += [f"{node.name}: {unread_reason}"] * bool(not rules and unread_reason)
     evidence += [f"{node.name}: lets in {' '.join(let_in)}"] * bool(let_in)
     interfaces = sorted({member.interface for member in blocked})
-    trust = ("--permanent", "--zone=trusted")
-    options: list[tuple[str, ...]] = [
-        (*trust, f"--change-interface={interface}") for interface in interfaces
-    ]
-    options += [("--reload",)] * bool(interfaces)
-    mends = [Command(node.name, ("firewall-cmd", *words)) for words in options]
+    trust = ("firewall-cmd", "--permanent", "--zone=trusted")
+    mends = [Command(node.name, (*trust, f"--change-interface={name}")) for name in interfaces]
+    mends += [Command(node.name, ("firewall-cmd", "--reload"))] * bool(interfaces)
     if is_dropping:
         yield make_finding(
             Severity.WARN, node, "has a firewall that drops connections it has no rule for",
@@ -99,7 +92,7 @@ FIREWALL = Check(
     "No firewall stands between the nodes",
     "MPI listens on ports that the kernel chooses: if a firewall drops connections to them,"
     " MPI hangs at its start.",
-    _find_nodes_with_facts,
+    lambda cluster: [node for node in cluster.nodes if node.facts.keys() & {"firewall", FIREWALLD}],
     _explain_unknown_rules,
     _examine_firewalls,
 )

@@ -6,7 +6,7 @@ An IPv4 address is a mapped GID (InfiniBand Architecture Specification, Annex A1
 import ipaddress
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, examine_separately, make_finding
+from fabricgauge.doctor.checks import Check, examine_separately, make_finding
 from fabricgauge.doctor.places import Cluster, Port, find_outliers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Finding, Severity
@@ -66,7 +66,6 @@ def _is_active_roce(port: Port) -> bool:
 
 
 def _find_index(gids: tuple[Gid, ...], ips: set[str] | None) -> int | None:
-    """Return the first index of version 2 with one of ``ips``; with any IPv4 address if None."""
     v2 = ((gid.index, _get_ip(gid)) for gid in gids if gid.kind == V2)
     matches = (index for index, ip in v2 if (ip in ips if ips is not None else "." in ip))
     return next(matches, None)

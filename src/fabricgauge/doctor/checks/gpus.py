@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.checks import Check, make_finding
 from fabricgauge.doctor.checks.hardware import FAR
 from fabricgauge.doctor.checks.likeness import Properties, find_differences
 from fabricgauge.doctor.places import Cluster, KnownNode, get_text
@@ -67,7 +67,6 @@ def find_paths(node: KnownNode, gpu: Gpu) -> list[GpuPath]:
 
 
 def _examine_affinity(node: KnownNode) -> Iterator[Finding]:
-    """Report GPUs with an idle adapter nearer than any that works, and GPUs far from all."""
     idle, far = {}, {}
     for gpu in node.inventory.gpus:
         paths = find_paths(node, gpu)
@@ -148,11 +147,6 @@ def _get_nearest_adapters(node: KnownNode) -> str:
     return _count_values([DISTANCES[paths[0].distance] for paths in gpu_paths if paths])
 
 
-def _get_gpu_count(node: KnownNode) -> str:
-    gpus = len(node.inventory.gpus)
-    return str(gpus) if gpus or node.inventory.sources else ""
-
-
 def _get_lanes(node: KnownNode) -> str:
     links = (gpu.pcie_now for gpu in node.inventory.gpus)
     return _count_values([f"x{link.lanes}" for link in links if isinstance(link, PcieLink)])
@@ -168,7 +162,11 @@ def _get_peer_module(node: KnownNode) -> str:
     return ", ".join(sorted(modules & PEER_MODULES)) or "none" if "nvidia" in modules else ""
 
 
-_NUMBER: Properties = {"number of GPUs": _get_gpu_count}
+_NUMBER: Properties = {
+    "number of GPUs": lambda node: (
+        str(len(node.inventory.gpus)) if node.inventory.gpus or node.inventory.sources else ""
+    )
+}
 
 #: The speed of a GPU's slot is not compared: the driver lowers it while the GPU is idle.
 _COMPARED: Properties = {

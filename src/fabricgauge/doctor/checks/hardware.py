@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, examine_separately, make_finding
+from fabricgauge.doctor.checks import Check, examine_separately, make_finding
 from fabricgauge.doctor.checks.rates import FAMILIES
 from fabricgauge.doctor.places import Cluster, KnownNode, find_majority, get_rate, get_text
 from fabricgauge.model.absence import Skipped
@@ -40,20 +40,15 @@ def _list_adapters(cluster: Cluster) -> list[NodeAdapter]:
 
 def _examine_drivers(cluster: Cluster, _: object) -> Iterator[Finding]:
     for group in cluster.peer_groups:
-        products = [
-            (node, adapter, node.get_product(adapter))
-            for node in group
-            if node.answered
-            for adapter in node.adapters
-        ]
-        driven = {product for _, adapter, product in products if isinstance(adapter.driver, str)}
-        used = {
-            product
-            for _, adapter, product in products
-            if adapter.interfaces or adapter.rdma_devices
-        }
-        for node, adapter, product in products:
-            yield from _examine_driver(node, adapter, product in driven, product in used)
+        entries = [(node, adapter) for node in group if node.answered for adapter in node.adapters]
+        driven, used = set[str](), set[str]()
+        for node, adapter in entries:
+            product = {node.get_product(adapter)}
+            driven |= product if isinstance(adapter.driver, str) else set()
+            used |= product if adapter.interfaces or adapter.rdma_devices else set()
+        for node, adapter in entries:
+            product_name = node.get_product(adapter)
+            yield from _examine_driver(node, adapter, product_name in driven, product_name in used)
     for node in cluster.nodes:
         # If RDMA's core is not a module, it is built in, and so may be the rest.
         modules = node.inventory.modules
@@ -134,47 +129,44 @@ def _find_missing_adapters(group: tuple[KnownNode, ...]) -> Iterator[Finding]:
     not answer are compared with nodes of the same printouts.
     """
     reporting = [node for node in group if node.adapters or (node.answered and _was_surveyed(node))]
-    common_sources = find_majority(
-        node.inventory.sources for node in reporting if not node.answered
-    )
+    printed_sources = [node.inventory.sources for node in reporting if not node.answered]
+    common_sources = find_majority(printed_sources)
     complete = [
         node
         for node in reporting
-        if (
-            node.inventory.sources == common_sources
-            if not node.answered
-            else node.get_fact("answer") != "cut off"
-        )
+        if (node.answered and node.get_fact("answer") != "cut off")
+        or (not node.answered and node.inventory.sources == common_sources)
     ]
     counts = {node.name: _count_products(node) for node in complete}
-    names = {
-        node.get_product(adapter): _get_name(adapter, node.get_product(adapter))
+    examples = {
+        node.get_product(adapter): adapter
         for node in reversed(complete)
         for adapter in node.adapters
     }
     kinds = {
         node.get_product(adapter): adapter.kind for node in complete for adapter in node.adapters
     }
-    for product, name in names.items():
+    rdma_products = {product for product, kind in kinds.items() if kind in RDMA_KINDS} | {
+        node.get_product(adapter)
+        for node in group
+        for adapter in node.adapters
+        if adapter.rdma_devices
+    }
+    for product, example in examples.items():
         if product in ("", kinds[product]):
             continue  # no source names the product
         common = find_majority(count[product] for count in counts.values())
         if not isinstance(common, int) or not common:
             continue
+        name = _get_name(example, product)
         holders = [node for node, count in counts.items() if count[product] >= common]
         for node in complete:
             count = counts[node.name][product]
             if count >= common:
                 continue
-            is_rdma = kinds[product] in RDMA_KINDS or any(
-                adapter.rdma_devices
-                for node in group
-                for adapter in node.adapters
-                if node.get_product(adapter) == product
-            )
             lack = f"lacks {name}" if not count else f"has {count} of {common} {name}"
             yield make_finding(
-                Severity.FAIL if is_rdma else Severity.WARN, node,
+                Severity.FAIL if product in rdma_products else Severity.WARN, node,
                 f"{lack}, {len(holders)} like nodes have {'it' if common == 1 else 'them'}",
                 f"{node.name}: {listed(sorted(_list_products(node))) or 'no adapter'}",
                 f"{holders[0]} has {counts[holders[0]][product]} {name}",
@@ -264,9 +256,8 @@ def _examine_links(
 
 def _is_in_use(node: KnownNode, adapter: Adapter) -> bool:
     interfaces, ports = node.find_ports(adapter)
-    return any(interface.addresses for interface in interfaces) or any(
-        port.state == "ACTIVE" for port in ports
-    )
+    is_active = any(port.state == "ACTIVE" for port in ports)
+    return is_active or any(interface.addresses for interface in interfaces)
 
 
 def _name_link(link: PcieLink) -> str:
@@ -274,7 +265,6 @@ def _name_link(link: PcieLink) -> str:
 
 
 def _sum_port_rates(node: KnownNode, adapter: Adapter) -> float:
-    """Return the known rate of the adapter's ports together, in bit/s."""
     interfaces, ports = node.find_ports(adapter)
     rates = [port.rate_bit_s for port in ports if isinstance(port.rate_bit_s, float | int)]
     return max(sum(map(get_rate, interfaces)), sum(rates))
@@ -325,15 +315,11 @@ FAR = frozenset({"SYS"})
 
 
 def _find_used_adapters(cluster: Cluster) -> list[NodeAdapter]:
-    """Return the adapters in use whose socket is known."""
     return [
         (node, adapter)
         for node, adapter in _list_adapters(cluster)
         if isinstance(adapter.numa_node, int)
-        and (
-            adapter.rdma_devices
-            or any(interface.addresses for interface in node.find_ports(adapter)[0])
-        )
+        if adapter.rdma_devices or any(port.addresses for port in node.find_ports(adapter)[0])
     ]
 
 
@@ -344,26 +330,23 @@ def _examine_numa(entry: NodeAdapter) -> Iterator[Finding]:
     has_several = node.facts.get("NUMA nodes", "0") not in ("0", "")
     rivals = [peer.numa_node for peer in node.adapters if peer.kind == adapter.kind]
     if has_several and adapter.numa_node != 0 and 0 not in rivals and not node.inventory.gpus:
-        summary = f"is on NUMA node {adapter.numa_node}; ranks start on node 0"
-        remedy = (
-            f"bind ranks that measure to NUMA node {adapter.numa_node} (numactl --cpunodebind,"
-            " --map-by), or move the adapter to a slot of the first socket"
-        )
-        evidence = f"{label}: numa_node {adapter.numa_node}"
         yield make_finding(
-            Severity.NOTE, label, summary, evidence, remedy=remedy, nodes=(node.name,)
-        )
+            Severity.NOTE, label, f"is on NUMA node {adapter.numa_node}; ranks start on node 0",
+            f"{label}: numa_node {adapter.numa_node}",
+            remedy=f"bind ranks that measure to NUMA node {adapter.numa_node} (numactl"
+            " --cpunodebind, --map-by), or move the adapter to a slot of the first socket",
+            nodes=(node.name,),
+        )  # fmt: skip
     names = {adapter.bus, *adapter.interfaces, *adapter.rdma_devices}
     distances = [entry for entry in node.inventory.nearness if entry.adapter in names]
     if distances and all(entry.distance in FAR for entry in distances):
-        lines = [
-            f"{node.name}: GPU {entry.gpu} to {entry.adapter}: {entry.distance}"
-            for entry in distances
-        ]
         gpus = listed([str(entry.gpu) for entry in distances])
-        summary = f"has no GPU on its socket ({gpus} are far)"
-        remedy = "use the adapter of each GPU's own socket (NCCL_IB_HCA, UCX_NET_DEVICES)"
-        yield make_finding(Severity.NOTE, label, summary, *lines, remedy=remedy, nodes=(node.name,))
+        yield make_finding(
+            Severity.NOTE, label, f"has no GPU on its socket ({gpus} are far)",
+            *(f"{node.name}: GPU {e.gpu} to {e.adapter}: {e.distance}" for e in distances),
+            remedy="use the adapter of each GPU's own socket (NCCL_IB_HCA, UCX_NET_DEVICES)",
+            nodes=(node.name,),
+        )  # fmt: skip
 
 
 NUMA = Check(

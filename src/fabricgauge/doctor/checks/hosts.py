@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import (
+from fabricgauge.doctor.checks import (
     Check,
     examine_separately,
     explain_no_answer,
@@ -83,10 +83,7 @@ AS_USER = (
 def _examine_limits(cluster: Cluster, _: object) -> Iterator[Finding]:
     for group in cluster.peer_groups:
         max_memlock, max_files = (
-            max(
-                (limit for node in group if isinstance(limit := node.get_number(fact), float)),
-                default=0.0,
-            )
+            max(limit if isinstance(limit := node.get_number(fact), float) else 0 for node in group)
             for fact in (MEMLOCK, FILES)
         )
         for node in group:
@@ -273,10 +270,8 @@ IOMMU_FAST_BIT_S = 10e9
 
 def _examine_iommu(node: KnownNode) -> Iterator[Finding]:
     """Use the kernel's types of groups; without them, use the command line."""
-    is_fast = node.has_rdma or bool(node.inventory.gpus)
-    is_fast = is_fast or any(
-        get_rate(interface) >= IOMMU_FAST_BIT_S for interface in node.probe.interfaces
-    )
+    rates = map(get_rate, node.probe.interfaces)
+    is_fast = node.has_rdma or node.inventory.gpus or max(rates, default=0.0) >= IOMMU_FAST_BIT_S
     types, options = _find_iommu_types(node), node.get_fact(COMMAND_LINE).split()
     evidence = [
         f"{node.name}: {listed(names)}: {kind}, {TRANSLATING[kind]}"
@@ -294,15 +289,11 @@ def _examine_iommu(node: KnownNode) -> Iterator[Finding]:
 
 def _find_iommu_types(node: KnownNode) -> dict[str, str]:
     """Return the known group type of each fast port, RDMA device and GPU."""
-    fast_ports = [
-        interface.name
-        for interface in node.probe.interfaces
-        if get_rate(interface) >= IOMMU_FAST_BIT_S
-    ]
-    devices = [device for adapter in node.adapters for device in adapter.rdma_devices]
-    devices += [port.device for port in node.inventory.rdma_ports]
+    names = [port.name for port in node.probe.interfaces if get_rate(port) >= IOMMU_FAST_BIT_S]
+    names += [device for adapter in node.adapters for device in adapter.rdma_devices]
+    names += [port.device for port in node.inventory.rdma_ports]
     buses = {f"GPU {gpu.index}": gpu.bus for gpu in node.inventory.gpus if gpu.bus}
-    fact_keys = {name: name for name in (*fast_ports, *devices)} | buses
+    fact_keys = dict(zip(names, names, strict=True)) | buses
     types = {name: node.get_fact(f"iommu type of {key}") for name, key in fact_keys.items()}
     return {name: kind for name, kind in types.items() if kind}
 
@@ -329,7 +320,6 @@ _SPREAD = re.compile(r"(\d{1,6}) on (\d{1,6}) processors?")
 
 
 def _find_interrupts(cluster: Cluster) -> list[tuple[Place, int, int]]:
-    """Return each port with the count of its interrupts and of the processors that take them."""
     return [
         (Place(node, interface), int(spread[1]), int(spread[2]))
         for node in cluster.nodes

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 
-from fabricgauge.doctor.check import (
+from fabricgauge.doctor.checks import (
     Check,
     examine_separately,
     explain_untried,
@@ -61,12 +61,9 @@ def _list_pauses(group: Sequence[KnownNode]) -> Properties:
         fact for node in group for fact in node.facts if fact.startswith("pause ")
     )
     return {
-        f"flow control of {fact.removeprefix('pause ')}": partial(_get_fact, fact) for fact in facts
+        f"flow control of {fact.removeprefix('pause ')}": partial(KnownNode.get_fact, name=fact)
+        for fact in facts
     }
-
-
-def _get_fact(name: str, node: KnownNode) -> str:
-    return node.get_fact(name)
 
 
 def _get_versions(product: str, field: str, node: KnownNode) -> str:
@@ -133,10 +130,11 @@ def _examine_clocks(_: Cluster, clocks: tuple[Clock, ...]) -> Iterator[Finding]:
         if abs(offset_s) < MAX_OFFSET_S:
             continue
         relation = "ahead of" if offset_s > 0 else "behind"
-        summary = f"has a clock that is at least {duration(abs(offset_s))} {relation} {owner}"
-        bounds = f"between {clock.low_s:+.3f} s and {clock.high_s:+.3f} s against {reference}"
         yield make_finding(
-            _choose_severity(offset_s), clock.node, summary, f"{clock.node}: {bounds}",
+            _choose_severity(offset_s), clock.node,
+            f"has a clock that is at least {duration(abs(offset_s))} {relation} {owner}",
+            f"{clock.node}: between {clock.low_s:+.3f} s and {clock.high_s:+.3f} s against"
+            f" {reference}",
             nodes=(clock.node,),
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from fabricgauge.doctor.check import (
+from fabricgauge.doctor.checks import (
     Check,
     examine_separately,
     explain_no_answer,
@@ -66,14 +66,11 @@ def _report_spare_port(place: Place, group: tuple[KnownNode, ...]) -> Finding:
     ]
     plugged_in = [name for name, has_carrier in peer_carriers if has_carrier]
     evidence = [f"{name}:{place.interface.name} has a carrier" for name in plugged_in[:2]]
+    evidence.insert(0, _describe_link(place))
     if plugged_in and 2 * len(plugged_in) >= len(peer_carriers):
-        summary, severity, remedy = NO_CARRIER, Severity.WARN, ""
-    else:
-        summary, severity = "is up and has no carrier", Severity.NOTE
-        remedy = f"none, if the port is not in use; else {PLUG_IN}"
-    return make_finding(
-        severity, place, summary, _describe_link(place), *evidence, remedy=remedy
-    )  # fmt: skip
+        return make_finding(Severity.WARN, place, NO_CARRIER, *evidence)
+    remedy, summary = f"none, if the port is not in use; else {PLUG_IN}", "is up and has no carrier"
+    return make_finding(Severity.NOTE, place, summary, *evidence, remedy=remedy)
 
 
 def _describe_link(place: Place) -> str:
@@ -170,26 +167,24 @@ def _report_unmanaged_port(port: Port, manager_nodes: tuple[KnownNode, ...]) -> 
     protocol = port.port.protocol
     units = {node.name: unit for node in manager_nodes if (unit := _find_manager(node, protocol))}
     manager = next(iter(units.values()), MANAGERS[protocol][0])
-    summary = f"has a link, and no {_get_manager_kind(port)} manager has made it active"
     states = {
-        node.name: node.facts[f"service {units[node.name]}"].strip()
+        node.name: node.get_fact(f"service {units[node.name]}")
         for node in manager_nodes
         if node.name in units
     }
     stopped = [name for name, state in states.items() if state.split()[-1:] != ["active"]]
-    configured = [
-        name for name in stopped if states[name].split()[0] in ("enabled", "failed")
-    ] or stopped
-    mends = tuple(
-        Command(name, ("systemctl", "enable", "--now", units[name])) for name in configured
-    )
-    remedy = (
-        f"start {manager} on one node of the fabric, or on the switch that has a manager:"
-        f" systemctl enable --now {manager}"
-    )
-    evidence = tuple(f"{name}: service {units[name]}: {states[name]}" for name in stopped)
+    configured = [name for name in stopped if states[name].split()[0] in ("enabled", "failed")]
+    mends = [
+        Command(name, ("systemctl", "enable", "--now", units[name]))
+        for name in configured or stopped
+    ]
     return make_finding(
-        Severity.FAIL, port, summary, _describe_port(port), *evidence, remedy=remedy,
+        Severity.FAIL, port,
+        f"has a link, and no {_get_manager_kind(port)} manager has made it active",
+        _describe_port(port),
+        *(f"{name}: service {units[name]}: {states[name]}" for name in stopped),
+        remedy=f"start {manager} on one node of the fabric, or on the switch that has a manager:"
+        f" systemctl enable --now {manager}",
         mends=mends if len(mends) == 1 else (),
     )  # fmt: skip
 
@@ -246,9 +241,8 @@ def _examine_ipoib(endpoints: tuple[MemberInterface, ...]) -> Iterator[Finding]:
             summary = f"is in connected mode with the MTU of datagram mode ({mtu})"
             yield make_finding(Severity.WARN, endpoint, summary, evidence, mends=(mend,))
         elif mode == "datagram" and mtu < DATAGRAM_MTU_BYTES:
-            summary = (
-                f"is in datagram mode with MTU {mtu}, at most {DATAGRAM_MTU_BYTES} is possible"
-            )
+            limit = f"at most {DATAGRAM_MTU_BYTES} is possible"
+            summary = f"is in datagram mode with MTU {mtu}, {limit}"
             yield make_finding(Severity.NOTE, endpoint, summary, evidence, remedy=LARGER_MTU)
 
 

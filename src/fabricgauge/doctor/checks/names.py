@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, explain_untried, make_finding
+from fabricgauge.doctor.checks import Check, explain_untried, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -183,10 +183,8 @@ def _find_disagreement(owner: str, right: list[Lookup]) -> Iterator[WrongName]:
         common = frozenset(reference[0].addresses) if reference else frozenset()
     for lookup in right:
         if not common & set(lookup.addresses):
-            sentence = (
-                f"resolves {NAMES_HERE} to {listed(lookup.addresses)}, the other nodes to"
-                f" {listed(sorted(common))}"
-            )
+            difference = f"{listed(lookup.addresses)}, the other nodes to {listed(sorted(common))}"
+            sentence = f"resolves {NAMES_HERE} to {difference}"
             yield _make_wrong_name(lookup, Severity.WARN, sentence)
 
 

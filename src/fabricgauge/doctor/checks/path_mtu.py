@@ -6,7 +6,7 @@ A RoCE port takes it from its interface's MTU, an InfiniBand port from the subne
 from collections import Counter
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import make_finding
+from fabricgauge.doctor.checks import make_finding
 from fabricgauge.doctor.places import Cluster, Port, group_by_network
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import roce_mtu

@@ -5,7 +5,7 @@ An adapter derives the priority on the wire from the DSCP, the upper six bits of
 
 from collections.abc import Iterator
 
-from fabricgauge.doctor.check import Check, examine_separately, make_finding
+from fabricgauge.doctor.checks import Check, examine_separately, make_finding
 from fabricgauge.doctor.places import Cluster, Port, find_outliers
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import Priorities

@@ -1,10 +1,11 @@
 """Does every port run at the rate of its network, with all of its lanes? pure."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, make_finding
+from fabricgauge.doctor.checks import Check, examine_separately, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -29,14 +30,6 @@ NEAR = 0.98
 #: Octets around a packet of full MTU as a token bucket counts them and as they are on the
 #: wire: header; and preamble, frame check sequence, gap (IEEE 802.3 clauses 3, 4.4.2).
 COUNTED_BYTES, WIRE_BYTES = 14, 38
-
-
-def _group_endpoints(cluster: Cluster) -> tuple[tuple[MemberInterface, ...], ...]:
-    """Return the endpoints by network, if a rate of any is known."""
-    readings = (
-        read_rate(endpoint) or _get_single_modes(endpoint) for endpoint in cluster.endpoints
-    )
-    return group_by_network(cluster.endpoints) if any(readings) else ()
 
 
 def _examine_endpoints(endpoints: tuple[MemberInterface, ...]) -> Iterator[Finding]:
@@ -68,13 +61,10 @@ def _find_nominal_rate(endpoints: Sequence[MemberInterface]) -> float:
     return stated if isinstance(common, Skipped) else common
 
 
-def _list_products(endpoint: MemberInterface) -> tuple[str, ...]:
+def _list_products(endpoint: MemberInterface) -> list[str]:
     """Return the products of the known adapters behind a port, a VLAN or a bond."""
-    return tuple(
-        dict.fromkeys(
-            endpoint.node.get_product(adapter) for adapter in find_adapters(endpoint) if adapter
-        )
-    )
+    adapters = filter(None, find_adapters(endpoint))
+    return list(dict.fromkeys(map(endpoint.node.get_product, adapters)))
 
 
 def read_rate(endpoint: MemberInterface) -> tuple[float, str] | None:
@@ -84,14 +74,10 @@ def read_rate(endpoint: MemberInterface) -> tuple[float, str] | None:
         speed = link_rate(interface.speed_bit_s)
         readings.append((interface.speed_bit_s, f"{endpoint.label} reports {speed}"))
     if isinstance(interface.shaper, Shaper):
-        bucket = interface.shaper.rate_bit_s
-        mtu = interface.mtu_bytes
+        bucket, mtu = interface.shaper.rate_bit_s, interface.mtu_bytes
         wire = bucket * (mtu + WIRE_BYTES) / (mtu + COUNTED_BYTES)
-        source = (
-            f"{endpoint.label} has a token bucket of {link_rate(bucket)}:"
-            f" {link_rate(wire)} on the wire"
-        )
-        readings.append((wire, source))
+        words = f"a token bucket of {link_rate(bucket)}: {link_rate(wire)} on the wire"
+        readings.append((wire, f"{endpoint.label} has {words}"))
     return min(readings, default=None)
 
 
@@ -134,10 +120,8 @@ def _compare_products(
     is_supported_known = any(modes and modes.supported_bit_s for modes in find_modes(endpoint))
     if is_supported_known or not products or not fast_products or fast_products & {*products}:
         return None
-    return Severity.NOTE, (
-        f"{endpoint.label} has another adapter than the members with"
-        f" {link_rate(nominal_bit_s)}: {listed(products)}"
-    )
+    peers = f"the members with {link_rate(nominal_bit_s)}"
+    return Severity.NOTE, f"{endpoint.label} has another adapter than {peers}: {listed(products)}"
 
 
 def _get_single_modes(endpoint: MemberInterface) -> LinkModes | None:
@@ -166,13 +150,12 @@ class PrintedPort(msgspec.Struct, frozen=True):
 
 
 def _group_printed_ports(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
-    """Return interfaces with a printed link, by name, of like nodes that did not answer."""
     groups: list[tuple[PrintedPort, ...]] = []
     for peers in cluster.peer_groups:
         ports = [
             PrintedPort(
                 node, name, float(node.get_fact(f"speed of {name}") or 0),
-                get_link_modes(node, name),
+                _get_modes(node.find_adapter(name)),
             )
             for node in peers
             if not node.answered
@@ -184,17 +167,10 @@ def _group_printed_ports(cluster: Cluster) -> list[tuple[PrintedPort, ...]]:
     return groups
 
 
-def get_link_modes(node: KnownNode, interface: str) -> LinkModes | None:
-    """Return the link modes of an interface, None if unknown."""
-    return _get_modes(node.find_adapter(interface))
-
-
 def _examine_printed_ports(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
     """Compare ports with the rate of most; report a missing link if most ports have one."""
     linked = [port for port in ports if port.node.get_fact(f"link of {port.name}") != "no"]
-    rates = [port.rate_bit_s for port in linked if port.rate_bit_s]
-    common = find_majority(rates)
-    nominal_bit_s = max(rates, default=0.0) if isinstance(common, Skipped) else common
+    nominal_bit_s = _choose_usual_rate([port.rate_bit_s for port in linked if port.rate_bit_s])
     for port in ports:
         rate = link_rate(port.rate_bit_s) if port.rate_bit_s else "no rate"
         evidence, nodes = f"{port.label}: {rate}", (port.node.name,)
@@ -206,35 +182,31 @@ def _examine_printed_ports(ports: tuple[PrintedPort, ...]) -> Iterator[Finding]:
         elif port in linked and port.modes and port.modes.duplex == "half":
             yield make_finding(Severity.FAIL, port.label, "runs half duplex", evidence, nodes=nodes)
         elif port in linked and 0 < port.rate_bit_s < NEAR * nominal_bit_s:
-            summary = (
-                f"runs at {link_rate(port.rate_bit_s)}, like ports at {link_rate(nominal_bit_s)}"
-            )
+            summary = f"runs at {rate}, like ports at {link_rate(nominal_bit_s)}"
             yield make_finding(Severity.FAIL, port.label, summary, evidence, nodes=nodes)
 
 
-def _examine_groups(
-    _: Cluster, groups: Sequence[tuple[MemberInterface, ...] | tuple[PrintedPort, ...]]
-) -> Iterator[Finding]:
-    for group in groups:
-        endpoints = [port for port in group if isinstance(port, MemberInterface)]
-        printed = [port for port in group if isinstance(port, PrintedPort)]
-        if endpoints:
-            yield from _examine_endpoints(tuple(endpoints))
-        else:
-            yield from _examine_printed_ports(tuple(printed))
+def _examine_groups(cluster: Cluster) -> tuple[Iterator[Finding], ...]:
+    """Return the findings of each network with a known rate, and of ports that ethtool prints."""
+    readings = (
+        read_rate(endpoint) or _get_single_modes(endpoint) for endpoint in cluster.endpoints
+    )
+    networks = group_by_network(cluster.endpoints) if any(readings) else ()
+    printed = map(_examine_printed_ports, _group_printed_ports(cluster))
+    return (*map(_examine_endpoints, networks), *printed)
 
 
 RATE = Check(
     "rate",
     "Every port runs at its network's rate, full duplex",
     "No figure of a pair can be above the rate of its slower port.",
-    lambda cluster: (*_group_endpoints(cluster), *_group_printed_ports(cluster)),
+    _examine_groups,
     lambda cluster: (
         "no driver and no declaration gives a rate"
         if cluster.endpoints
         else "no network joins these nodes"
     ),
-    _examine_groups,
+    examine_separately(iter),
     "let both ends negotiate (ethtool INTERFACE shows what they offer), reseat or exchange the"
     " cable and the transceiver, then the port; check the setting of the switch's port",
 )
@@ -249,44 +221,35 @@ CABLE = (
 
 
 def _examine_rdma_ports(_: Cluster, ports: Sequence[Port]) -> Iterator[Finding]:
-    like_ports = {id(port.like_ports): port.like_ports for port in ports}
-    widths = {key: _find_usual_width(group) for key, group in like_ports.items()}
-    rates = {key: _find_usual_rate(group) for key, group in like_ports.items()}
+    usual: dict[int, tuple[Width | None, float]] = {}
     for port in ports:
         key = id(port.like_ports)
-        yield from _examine_rdma_port(port, widths[key], rates[key])
+        if key not in usual:
+            active = [peer for peer in port.like_ports if peer.state == "ACTIVE"]
+            rates = [peer.rate_bit_s for peer in active if isinstance(peer.rate_bit_s, float)]
+            usual[key] = (_find_usual_width(active), _choose_usual_rate(rates))
+        yield from _examine_rdma_port(port, *usual[key])
 
 
 def _examine_rdma_port(
     port: Port, usual_width: Width | None, usual_bit_s: float
 ) -> Iterator[Finding]:
-    """Compare a port with most like ports."""
     if port.port.state != "ACTIVE":
         return  # the check ``port`` reports it
     width, rate = get_width(port.port), port.port.rate_bit_s
     if width is None and isinstance(rate, float) and rate < NEAR * usual_bit_s:
         summary = f"runs at {link_rate(rate)}, like ports at {link_rate(usual_bit_s)}"
         yield make_finding(Severity.FAIL, port, summary, f"{port.label}: {link_rate(rate)}")
-        return
-    if (
-        width is not None
-        and usual_width is not None
-        and _compute_rate(width) < NEAR * _compute_rate(usual_width)
-    ):
-        summary = f"runs at {_name_width(width)}, like ports at {_name_width(usual_width)}"
-        evidence = f"{port.label}: {_name_width(width)}{_describe_lanes(port.port)}"
+    elif width and usual_width and math.prod(width) < NEAR * math.prod(usual_width):
+        summary = f"runs at {name_width(width)}, like ports at {name_width(usual_width)}"
+        evidence = f"{port.label}: {name_width(width)}{_describe_lanes(port.port)}"
         yield make_finding(Severity.FAIL, port, summary, evidence)
     else:
         yield from _compare_with_supported(port)
 
 
-def _find_usual_rate(ports: tuple[RdmaPort, ...]) -> float:
-    """Return the rate of most active ports in bit/s, without a majority the best, 0 if unknown."""
-    rates = [
-        port.rate_bit_s
-        for port in ports
-        if port.state == "ACTIVE" and isinstance(port.rate_bit_s, float)
-    ]
+def _choose_usual_rate(rates: Sequence[float]) -> float:
+    """Return the rate of most ports, without a majority the best, 0 without a rate."""
     common = find_majority(rates)
     return max(rates, default=0.0) if isinstance(common, Skipped) else common
 
@@ -298,19 +261,14 @@ def get_width(port: RdmaPort) -> Width | None:
     return port.lanes, port.lane_bit_s
 
 
-def _find_usual_width(ports: tuple[RdmaPort, ...]) -> Width | None:
-    """Return the width of most active ports, without a majority the best."""
-    active = (port for port in ports if port.state == "ACTIVE")
-    widths = [width for width in map(get_width, active) if width is not None]
+def _find_usual_width(ports: Sequence[RdmaPort]) -> Width | None:
+    widths = [width for width in map(get_width, ports) if width is not None]
     common = find_majority(widths)
-    return max(widths, key=_compute_rate, default=None) if isinstance(common, Skipped) else common
+    best = max(widths, key=lambda width: width[0] * width[1], default=None)
+    return best if isinstance(common, Skipped) else common
 
 
-def _compute_rate(width: Width) -> float:
-    return width[0] * width[1]
-
-
-def _name_width(width: Width) -> str:
+def name_width(width: Width) -> str:
     lanes, lane_bit_s = width
     return f"{lanes} lane{'s' * (lanes != 1)} of {link_rate(lane_bit_s)}"
 
@@ -362,20 +320,15 @@ FAMILIES: dict[str, tuple[str, str, float]] = {
 
 
 def _compare_with_family(port: Port) -> Iterator[Finding]:
-    """Compare with the adapter's family if no source reports what the port supports."""
-    rdma_port, rate = port.port, port.port.rate_bit_s
-    adapter = next(
-        (adapter for adapter in port.node.adapters if rdma_port.device in adapter.rdma_devices),
-        None,
-    )
-    product = port.node.get_product(adapter) if adapter else ""
-    part = port.node.get_fact(f"part {rdma_port.device}") or product
+    rdma_port, rate, node = port.port, port.port.rate_bit_s, port.node
+    products = (node.get_product(a) for a in node.adapters if rdma_port.device in a.rdma_devices)
+    part = node.get_fact(f"part {rdma_port.device}") or next(products, "")
     if rdma_port.protocol != "infiniband" or part not in FAMILIES or not isinstance(rate, float):
         return
     family, link, max_bit_s = FAMILIES[part]
     if rate < NEAR * max_bit_s:
         width = get_width(rdma_port)
-        lanes = f" ({_name_width(width)})" if width else ""
+        lanes = f" ({name_width(width)})" if width else ""
         yield make_finding(
             Severity.NOTE, port,
             f"runs at {link_rate(rate)}{lanes}, {family} has up to {link_rate(max_bit_s)} ({link})",
@@ -400,9 +353,9 @@ RDMA_RATE = Check(
 
 #: Drivers of interfaces that are on other interfaces, as ethtool and ip name them. Linux 6.12,
 #: net/8021q/vlan_dev.c, net/bridge/br_device.c; in drivers/net: bonding, team, macvlan.c.
-STACKED = frozenset(
-    {"802.1Q VLAN Support", "vlan", "bonding", "bond", "team", "bridge", "macvlan", "ipvlan"}
-)
+STACKED = frozenset({
+    "802.1Q VLAN Support", "vlan", "bonding", "bond", "team", "bridge", "macvlan", "ipvlan",
+})  # fmt: skip
 
 
 def find_adapters(endpoint: MemberInterface) -> tuple[Adapter | None, ...]:

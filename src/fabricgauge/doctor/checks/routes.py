@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from fabricgauge.doctor.check import Check, examine_separately, make_finding
+from fabricgauge.doctor.checks import Check, examine_separately, make_finding
 from fabricgauge.doctor.checks.subnets import list_subnet_places, overlap
 from fabricgauge.doctor.places import Cluster, KnownNode, MemberInterface, Place, Subnet
 from fabricgauge.model.absence import Skipped
@@ -39,19 +39,15 @@ def get_setting(node: KnownNode, interface: str, name: str) -> float | Skipped:
 
 
 def _find_rails_with_settings(cluster: Cluster) -> list[Rails]:
-    return [
-        (node, places)
-        for node, places in _find_rails(cluster)
-        if not any(
-            isinstance(get_setting(node, place.interface.name, name), Skipped)
-            for place in places
-            for name, _ in REQUIRED
-        )
-    ]
+    rails = []
+    for node, places in _find_rails(cluster):
+        keys = ((place.interface.name, name) for place in places for name, _ in REQUIRED)
+        if not any(isinstance(get_setting(node, *key), Skipped) for key in keys):
+            rails.append((node, places))
+    return rails
 
 
 def _has_own_route(node: KnownNode, place: Place) -> bool:
-    """Check whether rules are known, and packets from its address leave by its interface."""
     route = choose_route(node.inventory, place.ip, str(place.subnet.network_address))
     is_own = route is not None and route.interface == place.interface.name
     return bool(node.inventory.rules) and is_own
@@ -73,22 +69,19 @@ def _examine_arp(rails: Rails) -> Iterator[Finding]:
         for name, minimum in (REQUIRED[:1] if has_rules else REQUIRED)
         if get_setting(node, place.interface.name, name) < minimum  # type: ignore[operator]
     ]
-    if not too_low:
-        return
-    setting_lines = (
-        f"{node.name}: {name} of {interface} is below {minimum}"
-        for interface, name, minimum in too_low
-    )
-    mends = (
-        Command(node.name, ("sysctl", "-w", f"net.ipv4.conf.{interface}.{name}={minimum}"))
-        for interface, name, minimum in dict.fromkeys(too_low)
-        if "=" not in interface
-    )
     names = listed(list(dict.fromkeys(place.interface.name for place in places)))
-    yield make_finding(
-        Severity.WARN, node, f"answers ARP for {names} on any of them",
-        *(place.description for place in places), *setting_lines, mends=mends,
-    )  # fmt: skip
+    if too_low:
+        yield make_finding(
+            Severity.WARN, node, f"answers ARP for {names} on any of them",
+            *(place.description for place in places),
+            *(f"{node.name}: {name} of {interface} is below {minimum}"
+              for interface, name, minimum in too_low),
+            mends=(
+                Command(node.name, ("sysctl", "-w", f"net.ipv4.conf.{interface}.{name}={minimum}"))
+                for interface, name, minimum in dict.fromkeys(too_low)
+                if "=" not in interface
+            ),
+        )  # fmt: skip
 
 
 ARP = Check(
@@ -169,15 +162,11 @@ def _list_partner_ips(endpoint: MemberInterface) -> Iterator[str]:
     inventory = endpoint.node.inventory
     destinations = {route.destination for route in (*inventory.routes, *inventory.tables)}
     targets = (_parse_subnet(destination, subnet.version) for destination in destinations)
-    narrower = [
-        target for target in targets if target is not None and target.prefixlen > subnet.prefixlen
-    ]
-    if narrower:
-        yield from (
-            ip
-            for ip in partner_ips[1:]
-            if any(ipaddress.ip_address(ip) in target for target in narrower)
-        )
+    narrower = [target for target in targets if target and target.prefixlen > subnet.prefixlen]
+    for ip in partner_ips[1:] if narrower else ():
+        address = ipaddress.ip_address(ip)
+        if any(address in target for target in narrower):
+            yield ip
 
 
 def _report_wrong_route(endpoint: MemberInterface, ip: str, route: Route, is_rail: bool) -> Finding:
@@ -261,11 +250,9 @@ def find_best_route(routes: Iterable[Route], ip: str) -> Route | None:
 
 
 def _is_within(ip: str, subnet: str) -> bool:
-    if subnet == "all":
-        return True
     address = ipaddress.ip_address(ip)
     network = _parse_subnet(subnet, address.version)
-    return network is not None and address in network
+    return subnet == "all" or (network is not None and address in network)
 
 
 def _parse_subnet(destination: str, version: int) -> Subnet | None:

@@ -9,13 +9,12 @@ from statistics import median_low
 
 import msgspec
 
-from fabricgauge.doctor.check import Check, make_finding
-from fabricgauge.doctor.checks.rates import CABLE, NEAR
+from fabricgauge.doctor.checks import Check, make_finding
+from fabricgauge.doctor.checks.rates import CABLE, NEAR, name_width
 from fabricgauge.doctor.places import Cluster, find_majority
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import SubnetLink, SubnetPort
-from fabricgauge.model.words.figures import link_rate
 from fabricgauge.model.words.port_counters import kind_of
 
 #: Fewer errors since an unknown time are chance: the specification of a link permits one wrong bit
@@ -135,24 +134,21 @@ def _examine_errors(cluster: Cluster, _: object) -> Iterator[Finding]:
 
 def _report_common_errors(ports: Sequence[CountedPort]) -> Finding:
     """Report errors that most like ports count: no port stands out, all may be in trouble."""
-    lines = []
-    for port in ports:
-        counters = port.list_counters("errors").items()
-        lines.append(f"{port.label}: {', '.join(f'{name} {value:,}' for name, value in counters)}")
+    counters = ((port.label, port.list_counters("errors").items()) for port in ports)
     return make_finding(
         Severity.NOTE, f"{ports[0].group[-1]} of {len(ports):,} nodes",
-        "has counted errors on most nodes", *lines, nodes=[port.node for port in ports],
+        "has counted errors on most nodes",
+        *(f"{label}: {', '.join(f'{name} {n:,}' for name, n in rows)}" for label, rows in counters),
+        nodes=[port.node for port in ports],
     )  # fmt: skip
 
 
 def _compute_medians(ports: Sequence[CountedPort]) -> dict[str, int]:
-    """Return the median of each counter, the lower one of two."""
     names = {name for port in ports for name in port.counters}
     return {name: median_low([port.counters.get(name, 0) for port in ports]) for name in names}
 
 
 def _find_high_counters(port: CountedPort, medians: Mapping[str, int], kind: str) -> dict[str, int]:
-    """Return the counters that are above chance and far above the median port's."""
     high = {}
     for name, value in port.list_counters(kind).items():
         is_down = any(word in name.lower() for word in _DOWN)
@@ -211,19 +207,13 @@ PORT_ERRORS = Check(
 def _examine_links(cluster: Cluster, links: Sequence[SubnetLink]) -> Iterator[Finding]:
     """Report each slow link once, by its node's end if it has one."""
     name_port = make_port_namer(cluster)
-    distinct_links = {
-        frozenset(
-            {
-                (link.port.description, link.port.number),
-                (link.peer.description, link.peer.number),
-            }
-        ): link
+    by_ends = {
+        frozenset((end.description, end.number) for end in (link.port, link.peer)): link
         for link in sorted(links, key=lambda link: bool(name_port(link.port)[1]))
     }
+    distinct_links = by_ends.values()
     slow_links = [
-        link
-        for link in distinct_links.values()
-        if link.rate_bit_s < NEAR * link.rate_supported_bit_s
+        link for link in distinct_links if link.rate_bit_s < NEAR * link.rate_supported_bit_s
     ]
     common = find_majority((link.lanes, link.lane_bit_s) for link in slow_links)
     most_are_slow = 2 * len(slow_links) > len(distinct_links)
@@ -243,18 +233,14 @@ def _report_slow_link(name_port: NamePort, link: SubnetLink, may_be_design: bool
     remedy = SPLIT if is_split else CABLE
     if may_be_design:
         severity, remedy = Severity.NOTE, DESIGN
-    width = _name_width(link.lanes, link.lane_bit_s)
-    supported = _name_width(link.lanes_supported, link.lane_bit_s_supported)
+    width = name_width((link.lanes, link.lane_bit_s))
+    supported = name_width((link.lanes_supported, link.lane_bit_s_supported))
     return make_finding(
         severity, label,
         f"has a link to {peer} that runs at {width}, both ends support {supported}",
         f"{label} ↔ {peer}: {width}, could be {supported}", remedy=remedy,
         nodes=(node,) if node else (),
     )  # fmt: skip
-
-
-def _name_width(lanes: int, lane_bit_s: float) -> str:
-    return f"{lanes} lane{'s' * (lanes != 1)} of {link_rate(lane_bit_s)}"
 
 
 SPLIT = f"none, if a cable splits the switch's port; else {CABLE}"

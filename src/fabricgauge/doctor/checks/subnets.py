@@ -2,9 +2,9 @@
 
 import ipaddress
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations
 
-from fabricgauge.doctor.check import Check, explain_no_answer, make_finding
+from fabricgauge.doctor.checks import Check, explain_no_answer, make_finding
 from fabricgauge.doctor.places import (
     Cluster,
     KnownNode,
@@ -85,26 +85,19 @@ def _find_overlaps(node: KnownNode, right_lengths: dict[tuple[str, str], int]) -
     if not involved:
         return
     wrong = [place for place in involved if (node.name, place.ip) in right_lengths]
-    subnets = dict.fromkeys(place.subnet for place in involved)
-    subnet_names = listed([str(subnet) for subnet in subnets])
-    summary = (
-        f"has {len(involved)} interfaces in one subnet, {subnet_names}"
-        if len(subnets) == 1
-        else f"has interfaces in overlapping subnets, {subnet_names}"
-    )
-    label = listed([place.label for place in wrong]) if wrong else node.name
+    subnets = [str(subnet) for subnet in dict.fromkeys(place.subnet for place in involved)]
+    overlap_words = f"{len(involved)} interfaces in one subnet"
+    if len(subnets) > 1:
+        overlap_words = "interfaces in overlapping subnets"
     length = find_separating_length([place.ip for place in involved])
     mask = f", /{length} would separate them" if length else ""
+    mends = (_make_mends(place, right_lengths[node.name, place.ip]) for place in wrong)
     yield make_finding(
-        Severity.FAIL, label, summary, *(place.description for place in involved),
+        Severity.FAIL, listed([place.label for place in wrong]) or node.name,
+        f"has {overlap_words}, {listed(subnets)}", *(place.description for place in involved),
         remedy=f"give each network its own netmask on all nodes{mask}, now and in the"
         " configuration",
-        nodes=(node.name,),
-        mends=[
-            mend
-            for place in wrong
-            for mend in _make_mends(place, right_lengths[node.name, place.ip])
-        ],
+        nodes=(node.name,), mends=chain.from_iterable(mends),
     )  # fmt: skip
 
 
@@ -175,13 +168,10 @@ def _examine_members(cluster: Cluster, networks: tuple[Network, ...]) -> Iterato
 
 
 def _find_missing_members(network: Network, peers: tuple[KnownNode, ...]) -> Iterator[Finding]:
-    """Report nodes outside of a network that most like nodes are in by a cable."""
     known = [node for node in peers if node.has_addresses]
     members = [node for node in known if _is_cabled_member(network, node)]
     missing = [node for node in known if isinstance(network.member(node.name), Skipped)]
-    if 2 * len(members) <= len(known):
-        return
-    for node in missing:
+    for node in missing if 2 * len(members) > len(known) else ():
         yield make_finding(
             Severity.FAIL if len(missing) == 1 else Severity.WARN, node,
             "has no address in this network, like nodes have one",
@@ -202,16 +192,11 @@ def _describe_missing_member(
 ) -> Iterator[str]:
     names = listed([member.name for member in members])
     yield f"{network.name} is {network.subnet}; {names} are in it"
-    interfaces = [
-        f"{interface.name}"
-        f" {listed([address.ip for address in interface.addresses]) or 'without address'}"
-        for interface in node.probe.interfaces
-        if has_cable(interface)
-        and (
-            not interface.addresses
-            or any(is_routable(address.ip) for address in interface.addresses)
-        )
-    ]
+    interfaces = []
+    for interface in node.probe.interfaces:
+        ips = [address.ip for address in interface.addresses]
+        if has_cable(interface) and (not ips or any(map(is_routable, ips))):
+            interfaces.append(f"{interface.name} {listed(ips) or 'without address'}")
     yield f"{node.name} has {listed(interfaces) or 'no interface with a cable'}"
 
 
