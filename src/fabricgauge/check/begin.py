@@ -21,7 +21,7 @@ from fabricgauge.check.networks import (
 from fabricgauge.check.notes import note_preflight
 from fabricgauge.check.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.check.plan.profiles import Profile
-from fabricgauge.check.programs import Suite, engine_for, program_names, suite_for
+from fabricgauge.check.programs import engine_for, program_names, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import (
     Target,
@@ -36,8 +36,8 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, ToolMissing, UsageError
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.features import load_role
+from fabricgauge.model.finding import Finding
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.preflight import Head
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest, missing_place_words
 from fabricgauge.model.run import Run
@@ -80,8 +80,7 @@ def open_run(
     old, stored = find_stored_run(root, stated, from_files) if stated.resume else (None, None)
     with locate_target(stated, settings, from_files, stored, progress) as target:
         directory = old or RunDirectory.create(root)
-        with run_lock(directory):
-            at_end = ExitStack()
+        with run_lock(directory), ExitStack() as at_end:
             try:
                 ready = with_programs(target)
                 if not dry_run:
@@ -91,14 +90,10 @@ def open_run(
                 in_vain = isinstance(error, KeyboardInterrupt | UsageError | ToolMissing)
                 if not old and (dry_run or in_vain or directory.empty):
                     directory.discard()
-                at_end.close()
                 raise
-            try:
-                yield started
-            finally:
-                at_end.close()
-                if dry_run and not old:
-                    directory.discard()
+            if dry_run and not old:
+                at_end.callback(directory.discard)
+            yield started
 
 
 def with_programs(target: Target) -> Target:
@@ -131,47 +126,37 @@ def begin(
         CannotRun: no network joins the nodes.
         UsageError: the request cannot be measured there.
     """
-    request = target.request
+    request, access, suite = target.request, target.access, target.suite
     fabric_found = discover_nodes(target, directory, FIRST_DISCOVERY)
     ranks = _read_ranks(target.ranks, fabric_found)
     chosen = choose_targets(request, fabric_found, ranks, partly=True)
-    networks = [
-        network
-        for network, _ in chosen
-        if network is not None and not (network.has_rdma_ports or dry_run)
-    ]
-    connectivities = try_connections(target, networks, directory)
-    preflight = (
-        ()
-        if target.simulation
-        else note_preflight(
-            directory,
-            _without_left_out(target, fabric_found),
-            connectivities,
-            target.progress,
-            _find_head(target, fabric_found, directory, dry_run=dry_run),
-        )
-    )
+    networks = [network for network, _ in chosen if network is not None]
+    on_ip = [network for network in networks if not (network.has_rdma_ports or dry_run)]
+    connectivities = try_connections(target, on_ip, directory)
+    preflight: tuple[Finding, ...] = ()
+    if not target.simulation:
+        # Nodes that answered and cannot run the engine are no finding.
+        lost = tuple(node for node in fabric_found.unreached if node not in target.left_out)
+        reached = msgspec.structs.replace(fabric_found, unreached=lost)
+        keep = partial(directory.keep_raw, "head")
+        head = None if dry_run else discover_head(access, head_name(access), fabric_found, keep)
+        preflight = note_preflight(directory, reached, connectivities, target.progress, head)
     culprits = {
         connectivity.network: list(find_connection_faults(connectivity))
         for connectivity in connectivities
     }
-    for network, _ in chosen:
-        if network is not None:
-            unreachable = culprits.setdefault(network.name, [])
-            unreachable += [
-                ConnectionFault("node", (node,), "is not in it")
-                for node in find_absent_nodes(network, ranks)
-            ]
+    for network in networks:
+        culprits.setdefault(network.name, []).extend(
+            ConnectionFault("node", (node,), "is not in it")
+            for node in find_absent_nodes(network, ranks)
+        )
     fabric = msgspec.structs.replace(
         fabric_found,
         unjoined=find_unjoined_networks(request, target.declared, fabric_found, ranks),
         partial=find_partial_networks(request, target.declared, fabric_found, ranks),
         lone=find_lone_interfaces(request, fabric_found, ranks),
         topology=target.topology,
-        networks=networks_for_tool(fabric_found, target.suite.tool)
-        if target.suite
-        else fabric_found.networks,
+        networks=networks_for_tool(fabric_found, suite.tool) if suite else fabric_found.networks,
     )
     about_run, planned = describe_run(target), _planned(target, ranks, chosen, culprits, profile)
     write_beginning(directory, about_run, fabric, planned)
@@ -181,23 +166,6 @@ def begin(
         complete=False, preflight=preflight,
     )  # fmt: skip
     return RunContext(target, directory, run, culprits=culprits)
-
-
-def _find_head(
-    target: Target, fabric: Fabric, directory: RunDirectory, *, dry_run: bool
-) -> Head | None:
-    """Return the machine that starts the launches, if a node has one of its addresses."""
-    if dry_run:
-        return None
-    return discover_head(
-        target.access, head_name(target.access), fabric, partial(directory.keep_raw, "head")
-    )
-
-
-def _without_left_out(target: Target, fabric: Fabric) -> Fabric:
-    """Return the fabric without nodes that answered and cannot run the engine."""
-    lost = tuple(node for node in fabric.unreached if node not in target.left_out)
-    return msgspec.structs.replace(fabric, unreached=lost)
 
 
 def _read_ranks(ranks: tuple[str, ...], fabric: Fabric) -> tuple[str, ...]:
@@ -212,24 +180,19 @@ def _planned(
     profile: Profile | None,
 ) -> Plan:  # fmt: skip
     """Plan the launches. A suite gets none for a pair whose connection failed."""
-    request = target.request
+    request, suite = target.request, target.suite
     groups = joint_ranks(ranks, chosen, culprits)
-    if target.suite is None:
+    if suite is None:
         virtual = target.access.virtual
         return plan_groups(request, ranks, groups, virtual=virtual, profile=profile)
-    of_pairs = target.suite.tool.of_pairs
+    tool, of_pairs = suite.tool, suite.tool.of_pairs
+    for name in sorted(set(program_names(tool, suite.effort)) - set(suite.programs)):
+        target.progress.trouble(f"{tool.name}: program {name} was not found; its part is skipped")
+    starts = [start for start in tool.starts(suite.effort) if start.client[0] in suite.programs]
     usable_groups = [
         group for group in groups if group.ranks == ranks or (of_pairs and not group.separate)
     ]
-    return tool_plan(request, usable_groups, _starts(target.suite, target.progress), of_pairs)
-
-
-def _starts(suite: Suite, progress: Progress) -> tuple[str, ...]:
-    """Return the names of the suite's starts whose programs were found."""
-    for name in sorted(set(program_names(suite.tool, suite.effort)) - set(suite.programs)):
-        progress.trouble(f"{suite.tool.name}: program {name} was not found; its part is skipped")
-    starts = suite.tool.starts(suite.effort)
-    return tuple(start.name for start in starts if start.client[0] in suite.programs)
+    return tool_plan(request, usable_groups, [start.name for start in starts], of_pairs)
 
 
 def networks_for_tool(fabric: Fabric, tool: "Tool") -> tuple[Network, ...]:
@@ -251,18 +214,15 @@ def _as_ports(fabric: Fabric, tool: "Tool", network: Network) -> Network:
     ports = {
         (member.node, end.port.name) for end in ends if member.interface in end.upper_interfaces
     }
-    single = (network for network in fabric.networks if network.rails == 1)
-    joins = (
-        network for network in single if ports & {(to.node, to.interface) for to in network.members}
-    )
-    below = next(joins, None)
-    if below is None:
-        return network
-    return msgspec.structs.replace(
-        below, name=network.name, subnet=network.subnet, members=network.members,
-        stated_mtu_bytes=below.mtu_bytes,
-        rate_origin=f"{below.rate_origin}; assumption: {tool.name} uses the ports below IPoIB",
-    )  # fmt: skip
+    for below in fabric.networks:
+        if below.rails == 1 and ports & {(to.node, to.interface) for to in below.members}:
+            return msgspec.structs.replace(
+                below, name=network.name, subnet=network.subnet, members=network.members,
+                stated_mtu_bytes=below.mtu_bytes,
+                rate_origin=f"{below.rate_origin}; assumption: {tool.name} uses the ports below"
+                " IPoIB",
+            )  # fmt: skip
+    return network
 
 
 def _as_rdma(fabric: Fabric, tool: "Tool", network: Network) -> Network:
@@ -343,14 +303,15 @@ def find_changes(plan: Plan, then: Fabric, now: Fabric) -> tuple[str, ...]:
         for node in nodes
         if isinstance(now.node(node), Skipped)
     ]
+    if lost:
+        return tuple(lost)
     planned = {launch.network for launch in plan.launches}
     facts = {network.name: _facts(network) for network in now.networks}
-    changed = [
+    return tuple(
         f"{network.name} is now {facts.get(network.name, 'gone')}; it was {_facts(network)}"
         for network in then.networks
         if network.name in planned and _facts(network) != facts.get(network.name)
-    ]
-    return (*lost, *(changed if not lost else ()))
+    )
 
 
 def _facts(network: Network) -> str:

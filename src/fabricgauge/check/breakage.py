@@ -99,17 +99,14 @@ def find_culprits(context: RunContext, failed: FailedLaunch, breaks: Breaks) -> 
 
 def culprit_from_states(failed: FailedLaunch) -> CulpritFindings | None:
     """Return the nodes that are lost, or whose ranks are lost."""
-    findings = [
-        _finding(
-            failed.launch, (node,), trouble, (f"launch {failed.launch.number}: {node}: {trouble}",)
-        )
+    if not failed.lost:
+        return None
+    launch = failed.launch
+    findings = (
+        _finding(launch, (node,), trouble, (f"launch {launch.number}: {node}: {trouble}",))
         for node, trouble in failed.lost.items()
-    ]
-    return (
-        CulpritFindings(tuple(findings), tuple(_culprit((node,)) for node in failed.lost))
-        if findings
-        else None
     )
+    return CulpritFindings(tuple(findings), tuple(_culprit((node,)) for node in failed.lost))
 
 
 def culprit_from_unanswered(fabric: Fabric, failed: FailedLaunch) -> CulpritFindings | None:
@@ -129,14 +126,10 @@ def culprit_from_unanswered(fabric: Fabric, failed: FailedLaunch) -> CulpritFind
         for source, ip in sorted(failed.unanswered)
         if node_at.get(ip, source) != source
     )
-    unreachable = find_connection_faults(
-        Connectivity(launch.network or "", dict.fromkeys(nodes, len(nodes) - 1), failures)
-    )
-    if not unreachable:
-        return None
-    return CulpritFindings(
-        tuple(_finding_of_unanswered(launch, culprit) for culprit in unreachable), unreachable
-    )
+    tried = dict.fromkeys(nodes, len(nodes) - 1)
+    unreachable = find_connection_faults(Connectivity(launch.network or "", tried, failures))
+    findings = tuple(_finding_of_unanswered(launch, culprit) for culprit in unreachable)
+    return CulpritFindings(findings, unreachable) if findings else None
 
 
 def _finding_of_unanswered(launch: PlannedLaunch, culprit: ConnectionFault) -> Finding:
@@ -181,22 +174,21 @@ def _culprit_from_connections(context: RunContext, failed: FailedLaunch) -> Culp
     known_culprits = {
         frozenset(culprit.named) for culprit in context.culprits.get(launch.network or "", ())
     }
-    new_culprits = [
+    new_culprits = tuple(
         culprit
         for connectivity in connectivities
         for culprit in find_connection_faults(connectivity)
         if frozenset(culprit.named) not in known_culprits
-    ]
+    )
     if not new_culprits:
         return None
-    findings = [
-        msgspec.structs.replace(
-            finding, check=CHECK, what=f"{finding.what} since launch {launch.number} broke"
-        )
+    since = f"since launch {launch.number} broke"
+    findings = (
+        msgspec.structs.replace(finding, check=CHECK, what=f"{finding.what} {since}")
         for finding in quick_findings(context.fabric, connectivities)
         if finding.check == "connect"
-    ]
-    return CulpritFindings(tuple(findings), tuple(new_culprits))
+    )
+    return CulpritFindings(tuple(findings), new_culprits)
 
 
 def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> CulpritFindings | None:
@@ -217,17 +209,14 @@ def _culprit_from_settings(context: RunContext, failed: FailedLaunch) -> Culprit
     if not (failed.began or failed.exit_code in _NOT_BY_NETWORK or any(map(_fails, findings))):
         context.progress.stage("asking the nodes for each other's names")
         findings += find_wrong_names(target.access, target.declared)
-    failing = [
+    failing = tuple(
         msgspec.structs.replace(finding, check=CHECK, network=launch.network or "")
         for finding in findings
         if _fails(finding) and set(finding.nodes) <= set(launch.nodes)
-    ]
-    nodes = dict.fromkeys(node for finding in failing for node in finding.nodes)
-    return (
-        CulpritFindings(tuple(failing), tuple(_culprit((node,)) for node in nodes))
-        if failing
-        else None
     )
+    nodes = dict.fromkeys(node for finding in failing for node in finding.nodes)
+    culprits = tuple(_culprit((node,)) for node in nodes)
+    return CulpritFindings(failing, culprits) if failing else None
 
 
 def _fails(finding: Finding) -> bool:
@@ -261,12 +250,9 @@ def _culprit_from_search(
         named: tuple[Group, ...] = end.value
         if named == (nodes,):
             return CulpritFindings()  # the fault is in the MPI, or in a part that all nodes share
-        if named:
-            findings = [_finding_of_search(failed.launch, group, lines) for group in named]
-            return CulpritFindings(
-                tuple(findings), tuple(_culprit(group) for group in named if len(group) < 3)
-            )
-        return CulpritFindings(repeats=False)
+        findings = tuple(_finding_of_search(failed.launch, group, lines) for group in named)
+        culprits = tuple(_culprit(group) for group in named if len(group) < 3)
+        return CulpritFindings(findings, culprits, repeats=bool(named))
     if len(smallest) == len(nodes):
         return CulpritFindings()
     trouble = f"launches of {between(smallest)} break; the node at fault among them is unknown"
@@ -290,22 +276,15 @@ def _culprits_alone(launch: PlannedLaunch, nodes: Group, breaks: Breaks) -> Culp
     if not alone:
         return None
     well = [line for line in lines if line.startswith(_WELL)][:3]
-    findings = [
-        msgspec.structs.replace(
-            _finding(
-                launch, (node,), _trouble_alone(words[node,]), (words[node,], *well)
-            ),
-            remedy=_ALONE_REMEDY.format(node),
-        )
-        for node in alone
-    ]  # fmt: skip
+    findings = []
+    for node in alone:
+        message = words[node,]
+        printed = message.partition("it said: ")[2].split(" | ")
+        reason = next((f": {line}" for line in printed if engine_gave_up((line,))), "")
+        trouble = f"a launch on it alone breaks{reason}"
+        finding = _finding(launch, (node,), trouble, (message, *well))
+        findings.append(msgspec.structs.replace(finding, remedy=_ALONE_REMEDY.format(node)))
     return CulpritFindings(tuple(findings), tuple(_culprit((node,)) for node in alone))
-
-
-def _trouble_alone(message: str) -> str:
-    words = message.partition("it said: ")[2].split(" | ")
-    reason = next((f": {word}" for word in words if engine_gave_up((word,))), "")
-    return f"a launch on it alone breaks{reason}"
 
 
 _WELL = "went well"
@@ -339,12 +318,8 @@ def _finding(
 def with_findings(ended: Ended, culprits_found: CulpritFindings) -> Ended:
     if not culprits_found.findings:
         return ended
-    message = "; ".join(
-        (
-            *ended.changes,
-            *(f"{finding.where}: {finding.what}" for finding in culprits_found.findings),
-        )
-    )
+    findings = [f"{finding.where}: {finding.what}" for finding in culprits_found.findings]
+    message = "; ".join((*ended.changes, *findings))
     return msgspec.structs.replace(ended, message=message, culprits=culprits_found.findings)
 
 

@@ -10,14 +10,13 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.check.target import Target
-from fabricgauge.model.engine import Engine, Mpi
+from fabricgauge.model.engine import Engine
 from fabricgauge.model.fabric import Unreached
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.words.sentences import listed
 from fabricgauge.nodes.engines.ready_made import sha256_of
 from fabricgauge.nodes.launch.carrying import (
     MpiOfHead,
-    NodeAnswer,
     Parcel,
     Placed,
     ask_nodes,
@@ -63,9 +62,13 @@ def engine_on_nodes(target: Target) -> Iterator[Target]:
     mpi = mpi_of_head(engine, target.access.launcher)
     answers = ask_nodes(hosts, parcel, bases, mpi)
     with ExitStack() as at_end:
-        lacking = [host for host in hosts if _lacks_mpi(answers[host.node])]
+        nodes = [answers[host.node] for host in hosts]
+        lacking = any(
+            node.answered and not (node.has_library and node.has_helper) for node in nodes
+        )
         carried_mpi = None
-        if lacking and engine.mpi.embedded and _has_all_files(engine.mpi):
+        home = engine.mpi.mpiexec.parent.parent
+        if lacking and engine.mpi.embedded and all(any(home.glob(files)) for files in MPI_FILES):
             target.progress.stage(f"carrying the MPI to {_nodes_in_words(hosts)}")
             carried_mpi = at_end.enter_context(_mpi_on_nodes(target.access, bases, keep))
         moved = [] if carried_mpi is None else [host.node for host in hosts]
@@ -102,15 +105,6 @@ def mpi_of_head(engine: Engine, launcher: str) -> MpiOfHead:
         return MpiOfHead(helper=helper)
     library = Path(engine.library)
     return MpiOfHead(engine.library, sha256_of(library), read_versions(library), helper)
-
-
-def _lacks_mpi(answer: NodeAnswer) -> bool:
-    return answer.answered and not (answer.has_library and answer.has_helper)
-
-
-def _has_all_files(mpi: Mpi) -> bool:
-    home = mpi.mpiexec.parent.parent
-    return all(any(home.glob(pattern)) for pattern in MPI_FILES)
 
 
 @contextmanager

@@ -82,13 +82,13 @@ def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] =
 
 def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Judged:
     """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
-    run, judgement_now = context.run, judgement(context)
+    run, decided = context.run, judgement(context)
     return Judged(
         run=run,
         ceilings=context.ceilings,
         curves=curves(run),
-        verdicts=judgement_now.verdicts,
-        overall=judgement_now.overall,
+        verdicts=decided.verdicts,
+        overall=decided.overall,
         judged_utc=now_utc(),
         rules_version=RULES_VERSION,
         against=against,
@@ -96,8 +96,8 @@ def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Jud
         evidence=context.evidence,
         ledgers=compute_ledgers(run, context.ceilings),
         sustained_bytes=context.thresholds.value("fraction.from"),
-        tables=judgement_now.tables,
-        follows=judgement_now.follows,
+        tables=decided.tables,
+        follows=decided.follows,
     )
 
 
@@ -132,6 +132,6 @@ def reference_curves(name: str | None) -> tuple[SuiteCurve, ...]:
         )
     origin = {"from": published.provenance, "caveat": published.caveat}
     return tuple(
-        msgspec.structs.replace(curve, source=published.name, settings={**curve.settings, **origin})
+        msgspec.structs.replace(curve, source=published.name, settings=curve.settings | origin)
         for curve in published.curves
     )

@@ -2,19 +2,25 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 
 import msgspec
 
 from fabricgauge.check.networks import choose_targets
-from fabricgauge.check.plan.plan import JointRanks, Targets, payload_rate, plan_groups
+from fabricgauge.check.plan.plan import (
+    JointRanks,
+    Targets,
+    payload_rate,
+    plan_groups,
+    recheck_launch,
+)
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.doctor.reachability import ConnectionFault, choose_excluded_nodes, find_partner
 from fabricgauge.judge.judging import losing, unclear
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.fabric import Fabric, Network
+from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.pairs import Meeting, Recheck
 from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
 from fabricgauge.model.run import Run
@@ -28,9 +34,7 @@ def joint_ranks(
 ) -> tuple[JointRanks, ...]:
     """Group the ranks: first most of them; then each node of a failed pair, with a partner."""
     nodes = tuple(dict.fromkeys(ranks))
-    together: dict[tuple[tuple[str, ...], bool], list[tuple[Network | None, Ceiling | Skipped]]] = (
-        defaultdict(list)
-    )
+    together: dict[tuple[tuple[str, ...], bool], Targets] = defaultdict(tuple)
     for network, ceiling in chosen:
         unreachable = culprits.get(network.name, ()) if network else ()
         out = choose_excluded_nodes(nodes, unreachable)
@@ -43,9 +47,9 @@ def joint_ranks(
         groups += [(tuple(node for node in nodes if node in pair), True) for pair in mates]
         for group in groups:
             if len(set(group[0])) > 1 or len(nodes) == 1:
-                together[group].append((network, ceiling))
+                together[group] += ((network, ceiling),)
     return tuple(
-        JointRanks(group, tuple(of), is_beside) for (group, is_beside), of in together.items()
+        JointRanks(group, targets, is_beside) for (group, is_beside), targets in together.items()
     )
 
 
@@ -61,16 +65,12 @@ def planned_instead(
     If the rest is too short for them, the progress reports it.
     """
     request, budget_s = target.request, target.request.budget
-    rest_request = msgspec.structs.replace(
-        request, budget=budget_s and max(1.0, budget_s - spent_s)
-    )
-    for name, ranks in dict.fromkeys(
-        (launch.network, launch.nodes) for launch in launches_with_culprit
-    ):
-        all_targets = choose_targets(request, fabric, ranks)
-        chosen = tuple(
-            target for target in all_targets if (target[0].name if target[0] else None) == name
-        )
+    rest_s = budget_s and max(1.0, budget_s - spent_s)
+    rest_request = msgspec.structs.replace(request, budget=rest_s)
+    places = dict.fromkeys((launch.network, launch.nodes) for launch in launches_with_culprit)
+    for name, ranks in places:
+        targets = choose_targets(request, fabric, ranks)
+        chosen = tuple(pair for pair in targets if (pair[0].name if pair[0] else None) == name)
         groups = joint_ranks(ranks, chosen, culprits)
         try:
             yield plan_groups(rest_request, ranks, groups, virtual=target.access.virtual)
@@ -96,7 +96,7 @@ def launches_without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:
     instead = planned_instead(
         context.target, context.fabric, launches_with_culprit, context.culprits, spent_s
     )
-    replacements = [launch for planned in instead for launch in _unmeasured(planned, context.run)]
+    replacements = [launch for plan in instead for launch in _unmeasured(plan, context.run)]
     launches = renumber(replacements, context.plan.last)
     for launch in launches:
         context.add_to_plan(launch)
@@ -142,50 +142,28 @@ def rechecks(context: RunContext) -> Iterator[tuple[str, PlannedLaunch | Skipped
         *(recheck for recheck in suspected if recheck.network not in first),
         *(recheck for recheck in to_recheck.values() if recheck.network not in streams),
     )
-    number = run.plan.last
+    suite, buffers = context.target.suite, context.target.request.buffers
+    numbers = count(run.plan.last + 1)
     networks = {network.name: network for network in run.fabric.networks}
     for recheck in wanted_rechecks:
-        if isinstance(recheck.meetings, Skipped):
-            yield recheck.network, recheck.meetings
-            continue
-        if context.target.suite is not None:
-            program = context.target.suite.tool.of_pairs
-            for pair in dict.fromkeys(
-                (meeting.one, meeting.other) for meeting in _streams(recheck)
-            ):
-                number += 1
-                yield (
-                    recheck.network,
-                    _suite_recheck(run.plan, recheck.network, number, pair, program),
-                )
-            continue
-        from fabricgauge.check.plan.recheck import recheck_launch
-
-        rate = payload_rate(
-            rules_context.ceilings.get(recheck.network, Skipped("MPI chose the network"))
-        )
-        loses = recheck.network in lossy
-        meetings = _streams(recheck) if loses else recheck.meetings
-        launches = 0 if not meetings else 1 if loses else recheck.launches
-        for _ in range(launches):
-            number += 1
-            network = networks.get(recheck.network)
-            yield (
-                recheck.network,
-                recheck_launch(number, network, meetings, recheck.nodes, rate, loses).with_buffers(
-                    context.target.request.buffers
-                ),
-            )
-
-
-def _suite_recheck(
-    plan: Plan, network: str, number: int, pair: tuple[str, str], program: str
-) -> PlannedLaunch:
-    """Return a start of a suite for one pair, on the network as it was planned."""
-    first = next(launch for launch in plan.launches if (launch.network or "") == network)
-    return msgspec.structs.replace(
-        first, number=number, nodes=pair, program=program, purpose="again"
-    )
+        name, meetings, loses = recheck.network, recheck.meetings, recheck.network in lossy
+        if isinstance(meetings, Skipped):
+            yield name, meetings
+        elif suite is not None:  # each pair is a start, on the network as it was planned
+            for pair in dict.fromkeys((meet.one, meet.other) for meet in _streams(recheck)):
+                yield name, msgspec.structs.replace(
+                    next(launch for launch in run.plan.launches if (launch.network or "") == name),
+                    number=next(numbers), nodes=pair, program=suite.tool.of_pairs, purpose="again",
+                )  # fmt: skip
+        else:
+            ceiling = rules_context.ceilings.get(name, Skipped("MPI chose the network"))
+            meetings = _streams(recheck) if loses else meetings
+            for _ in range(0 if not meetings else 1 if loses else recheck.launches):
+                launch = recheck_launch(
+                    next(numbers), networks.get(name), meetings, recheck.nodes,
+                    payload_rate(ceiling), loses,
+                )  # fmt: skip
+                yield name, launch.with_buffers(buffers)
 
 
 def _streams(recheck: Recheck) -> tuple[Meeting, ...]:

@@ -165,10 +165,7 @@ def _compute_digest(
             f"{directory.identity} {complete} {overall.value}".encode(),
             msgspec.json.encode(thresholds),
             screen,
-            *(
-                _digest_file(directory.path / name, directory.path)
-                for name in (*JUDGED_FROM, *_OUTCOMES)
-            ),
+            *(_digest_file(directory.path / n, directory.path) for n in (*JUDGED_FROM, *_OUTCOMES)),
         ]
     except OSError:
         return ""

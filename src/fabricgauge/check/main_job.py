@@ -85,7 +85,6 @@ def measure_and_judge(
 
 
 def _measure(context: RunContext) -> None:
-    """Make the launches of the plan, then those that follow from their records."""
     _make_planned_launches(context)
     _recheck_suspects(context)
     # A suite has no single cases, a simulator has no disturbed hosts, and no speed of emulated
@@ -97,7 +96,6 @@ def _measure(context: RunContext) -> None:
 
 
 def _make_planned_launches(context: RunContext) -> None:
-    """Make the launches. One that breaks does not end the others."""
     launches = context.unmade_launches()
     if context.target.suite is not None:
         _measure_suite(context, launches)
@@ -111,23 +109,19 @@ def _make_planned_launches(context: RunContext) -> None:
 
 def _recheck_suspects(context: RunContext) -> None:
     """Measure suspects alone, with good partners, before a node is named."""
-    if (
-        not context.run.launches
-        or any(launch.number not in context.given_up for launch in context.unmade_launches())
-        or any(launch.purpose == "again" for launch in context.plan.launches)
-    ):
+    is_made = all(launch.number in context.given_up for launch in context.unmade_launches())
+    is_rechecked = any(launch.purpose == "again" for launch in context.plan.launches)
+    if not context.run.launches or not is_made or is_rechecked:
         return
     for network, launch in rechecks(context):
         if not isinstance(launch, Skipped) and holds_culprit(launch, context.culprits):
             launch = Skipped("not all suspects can be in one launch")
         if isinstance(launch, Skipped):
-            context.progress.stage(
-                f"{named(network)}: suspects were not measured again: {launch.reason}"
-            )
-            continue
-        _measure_also(
-            context, launch, f"{named(network)}: measuring suspects again, one pair at a time"
-        )
+            reason = f"suspects were not measured again: {launch.reason}"
+            context.progress.stage(f"{named(network)}: {reason}")
+        else:
+            why = "measuring suspects again, one pair at a time"
+            _measure_also(context, launch, f"{named(network)}: {why}")
 
 
 def _measure_also(context: RunContext, launch: PlannedLaunch, why: str) -> None:

@@ -185,9 +185,8 @@ class _LaunchWatch:
             self._due_s = silent_s + QUIET_S
             ranks = find_rank_states(self._access, self._nodes, f"{MARKER}={self.mark}")
             self.lost = ranks.lost if self.started else {}
-            of_ranks = {asking for asking in ranks.asking if asking[1] in self._members}
-            self.unanswered = self._asking & of_ranks
-            self._asking = frozenset(of_ranks)
+            asking = frozenset(end for end in ranks.asking if end[1] in self._members)
+            self.unanswered, self._asking = self._asking & asking, asking
         return bool(self.lost or self.unanswered)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.notes import with_link_changes
-from fabricgauge.check.plan.pair_jobs import group_disjoint
+from fabricgauge.check.plan.round_robin import group_disjoint
 from fabricgauge.check.programs import Suite
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.judge.evidence.traffic import accounted_bytes
@@ -75,13 +75,9 @@ def measure_with_tool(context: RunContext, launches: tuple[PlannedLaunch, ...]) 
     """
     broke, fine = Counter[str](), set[str]()
     usual = 1 if context.target.access.virtual else MOST_AT_ONCE
-    for round_ in group_disjoint(launches, context.target.request.concurrent or usual):
-        bad = {
-            node for node, count in broke.items() if count >= MAX_BROKEN_STARTS and node not in fine
-        }
-        starts = [
-            start for planned in round_ for start in _without_bad_nodes(context, planned, bad)
-        ]
+    for group in group_disjoint(launches, context.target.request.concurrent or usual):
+        bad = {node for node, count in broke.items() if count >= MAX_BROKEN_STARTS} - fine
+        starts = [start for launch in group for start in _without_bad_nodes(context, launch, bad)]
         for launch, ended in _make_at_once(context, starts):
             if ended.status == "ok":
                 fine.update(launch.nodes)
@@ -108,7 +104,6 @@ def _without_bad_nodes(
 def _make_at_once(
     context: RunContext, launches: Sequence[PlannedLaunch]
 ) -> list[tuple[PlannedLaunch, Ended]]:
-    """Make these starts at once; store each as soon as it ends."""
     ended_starts: list[tuple[PlannedLaunch, Ended]] = []
     if not launches:
         return ended_starts
@@ -213,7 +208,6 @@ def _ends(fabric: Fabric, launch: PlannedLaunch) -> tuple[Member, ...]:
 
 
 def _values_at(fabric: Fabric, ends: Sequence[Member], member: Member) -> dict[str, str]:
-    """Return the values of a start's placeholders at one of two ends."""
     node = fabric.node(member.node)
     port = node if isinstance(node, Skipped) else node.port_of(member.interface)
     device = {} if isinstance(port, Skipped) else {DEVICE: port.device, PORT: str(port.number)}
@@ -259,9 +253,7 @@ def _store_records(
 ) -> tuple[Found, ...]:
     """Store the records of a start: placement, curves, unparsed lines, counters around it."""
     source = f"{launch.program}, launch {launch.number}"
-    placements = [
-        task_placement for line in tool_run.lines if (task_placement := placement(line)) is not None
-    ]
+    placements = [*filter(None, map(placement, tool_run.lines))]
     suite_lines = (line.encode() for line in tool_run.lines if not is_telling(line))
     companions = Companions(list(_dumps(context.directory.raw(context.name(launch)))))
     outputs = companions.join_evidence(read(suite_lines, source))
@@ -283,7 +275,6 @@ def _compares_pairs(plan: Plan) -> bool:
 
 
 def _dumps(folder: Path) -> Iterator[NcclDump]:
-    """Yield NCCL's dumps of its topology and graphs in a start's folder."""
     for path in sorted(folder.glob("*.xml")):
         dump = read_dump(path, path.name, folder)
         if isinstance(dump, NcclDump):
@@ -308,14 +299,9 @@ def _require_figures(launch: PlannedLaunch, results: Sequence[Found], ended: End
         message = f"the program measured nothing{first}"
     elif odd:
         rows, cells = counted(len(odd), "row"), " ".join(odd[0].text.split())
-        reasons = [
-            f"; {result.reason} ({result.text})"
-            for result in results
-            if isinstance(result, UnparsedLine)
-        ]
-        message = (
-            f"{rows} of {launch.program} without a figure, such as: {cells}{''.join(reasons[:1])}"
-        )
+        unparsed = (result for result in results if isinstance(result, UnparsedLine))
+        reason = next((f"; {line.reason} ({line.text})" for line in unparsed), "")
+        message = f"{rows} of {launch.program} without a figure, such as: {cells}{reason}"
     else:
         return ended
     return msgspec.structs.replace(ended, status="broken", message=message)
@@ -323,15 +309,13 @@ def _require_figures(launch: PlannedLaunch, results: Sequence[Found], ended: End
 
 def _with_meaning(results: Sequence[Found], ended: Ended) -> Ended:
     """Add the meaning of the program's own message, if it is known."""
-    texts = (
-        result.cut_off if isinstance(result, SuiteCurve) else result.text for result in results
-    )
-    warned = (
-        warning
-        for result in results
-        if isinstance(result, SuiteCurve) and result.evidence.nccl
-        for warning in result.evidence.nccl.warnings
-    )
+    texts, warned = list[str](), list[str]()
+    for result in results:
+        if isinstance(result, SuiteCurve):
+            texts.append(result.cut_off)
+            warned += result.evidence.nccl.warnings if result.evidence.nccl else ()
+        else:
+            texts.append(result.text)
     why = next(filter(None, map(meaning, (*texts, *warned, ended.message))), "")
     message = f"{ended.message}; {why}" if why else ended.message
     return msgspec.structs.replace(ended, message=message)

@@ -58,17 +58,16 @@ def choose_targets(
         raise CannotRun(_no_network(fabric))
     chosen: list[Network] = []
     for name in request.network:
-        matching = [network for network in joining if _has_name(network, name)]
-        if not matching:
-            matching = [
-                network
-                for network in joining
-                if network.has_rdma_ports and network.technology == name
-            ]
+        matching = [network for network in joining if _has_name(network, name)] or [
+            network for network in joining if network.has_rdma_ports and network.technology == name
+        ]
         if not matching and (stated := _stated_rails(name)):
-            matching = [network for network in joining if _is_stated(network, stated)]
+            of_kind = [network for network in joining if _is_kind(network, stated)]
+            matching = [network for network in of_kind if network.rails == stated.rails]
+            # Networks of one rail each count by their wires.
+            wires = {network.wire or network.name for network in of_kind if network.rails == 1}
             at_once = not (request.tool or request.transport)
-            if not matching and at_once and _count_stated(joining, stated) == stated.rails:
+            if not matching and at_once and len(wires) == stated.rails:
                 if len(request.network) > 1:
                     raise UsageError(f"{name!r} is several networks at once; name it alone")
                 return ((None, Skipped(f"MPI chose among {stated.rails} networks itself")),)
@@ -147,10 +146,6 @@ def _stated_rails(text: str) -> Network | None:
     return stated if stated.rails > 1 else None
 
 
-def _is_stated(network: Network, stated: Network) -> bool:
-    return network.rails == stated.rails and _is_kind(network, stated)
-
-
 def _is_kind(network: Network, stated: Network) -> bool:
     """Check if a found network has the stated technology and rate; an unknown rate is any."""
     rate = network.rate_bit_s
@@ -159,29 +154,18 @@ def _is_kind(network: Network, stated: Network) -> bool:
     )
 
 
-def _count_stated(joining: Sequence[Network], stated: Network) -> int:
-    """Count networks of one rail each that are of the stated kind, on wires of their own."""
-    single = [network for network in joining if network.rails == 1 and _is_kind(network, stated)]
-    return len({network.wire or network.name for network in single})
-
-
 def _mixed(request: MeasurementRequest, fabric: Fabric) -> Iterator[tuple[str, str]]:
     """Yield networks that a suite cannot measure rail by rail, each with a sentence.
 
     It is unknown which interfaces of two nodes are one rail.
     """
     for network in fabric.ip_networks if request.tool in SUITES else ():
-        interfaces_of: dict[str, list[str]] = {}
+        interfaces_of: dict[str, set[str]] = {}
         for member in network.members:
-            interfaces_of.setdefault(member.node, []).append(member.interface)
-        ends = sorted(
-            (len({*interfaces}), sorted({*interfaces}), node)
-            for node, interfaces in interfaces_of.items()
-        )
+            interfaces_of.setdefault(member.node, set()).add(member.interface)
+        ends = sorted((len(names), sorted(names), node) for node, names in interfaces_of.items())
         if ends[-1][0] > 1:
-            have = [
-                f"{node} has {listed(interfaces)}" for _, interfaces, node in (ends[-1], ends[0])
-            ]
+            have = [f"{node} has {listed(names)}" for _, names, node in (ends[-1], ends[0])]
             sentence = (
                 f"{_with_subnet(network)} was not measured: {' and '.join(have)} in it, and it is"
                 " unknown which of them are one rail. Give rails the same interface names on all"
@@ -207,14 +191,15 @@ def find_unjoined_networks(
         usable = tuple(_usual(usable))
     requested = [network for network in usable if _is_requested(request, network.name)]
     known_names = {whole_of(network.name) for network in fabric.networks}
-    lonely = [
-        f"{declared_network.name} ({declared_network.subnet}) was declared, but only"
-        f" {nodes_within[0]} of the nodes is in it"
-        for declared_network in declared
-        if declared_network.name not in known_names
-        and _is_requested(request, declared_network.name)
-        and (nodes_within := _nodes_within(fabric, declared_network))
-    ]
+    lonely = []
+    for stated in declared:
+        if stated.name in known_names or not _is_requested(request, stated.name):
+            continue
+        subnet, label = ip_network(stated.subnet, strict=False), f"{stated.name} ({stated.subnet})"
+        for node in fabric.nodes:
+            if any(ip_address(a.ip) in subnet for i in node.interfaces for a in i.addresses):
+                lonely.append(f"{label} was declared, but only {node.name} of the nodes is in it")
+                break
     missing = [
         _missing_sentence(network, place)
         for network in _incomplete(requested, place)
@@ -237,11 +222,11 @@ def find_partial_networks(
     """
     if request.unpinned or request.network:
         return ()
+    usable = _usable(request, fabric)
     missing = [
         _missing_sentence(network, place)
-        for network in _incomplete(_usual(_usable(request, fabric)), place)
-        if not _is_meant(request, declared, network, place)
-        and _joins_all(_usable(request, fabric), place)
+        for network in _incomplete(_usual(usable), place)
+        if not _is_meant(request, declared, network, place) and _joins_all(usable, place)
     ]
     return (*missing, *(sentence for _, sentence in _without_address(fabric, place)))
 
@@ -279,14 +264,13 @@ def _without_address(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[s
             if not _reachable_addresses(interface) and _kind(interface) in like
         ]
         if bare and len(bare) <= len(having):
-            with_address = listed(
-                [
-                    f"{node.name}:{name} ({_reachable_addresses(interface)[0].ip})"
-                    for node, interface in having
-                ]
-            )
-            is_are = "has" if len(bare) == 1 else "have"
-            yield name, f"{listed(bare)} {is_are} a link and no address, unlike {with_address}"
+            with_address = [
+                f"{node.name}:{name} ({_reachable_addresses(interface)[0].ip})"
+                for node, interface in having
+            ]
+            verb = "has" if len(bare) == 1 else "have"
+            no_address = f"{listed(bare)} {verb} a link and no address"
+            yield name, f"{no_address}, unlike {listed(with_address)}"
 
 
 def _unused_interfaces(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple[Node, Interface]]:
@@ -297,16 +281,9 @@ def _unused_interfaces(fabric: Fabric, place: tuple[str, ...]) -> Iterator[tuple
     for node in fabric.nodes:
         below = {under for interface in node.interfaces for under in node.below(interface.name)}
         for interface in node.interfaces if node.name in place else ():
-            cabled = (
-                interface.driver not in NO_CABLE
-                and interface.carrier is True
-                and not interface.master
-            )
-            if (
-                cabled
-                and (node.name, interface.name) not in members
-                and interface.name not in below
-            ):
+            has_link = interface.driver not in NO_CABLE and interface.carrier is True
+            is_used = interface.name in below or (node.name, interface.name) in members
+            if has_link and not (is_used or interface.master):
                 yield node, interface
 
 
@@ -335,7 +312,6 @@ def _is_meant(
     network: Network,
     place: tuple[str, ...],
 ) -> bool:
-    """Check if a network was requested or declared, or if most of the nodes are in it."""
     stated = bool(request.network or request.transport) or whole_of(network.name) in {
         declared_network.name for declared_network in declared
     }
@@ -360,15 +336,6 @@ def find_absent_nodes(network: Network, place: tuple[str, ...]) -> tuple[str, ..
     """Return the nodes of ``place`` that have no member in a network, in order."""
     member_nodes = {member.node for member in network.members}
     return tuple(dict.fromkeys(node for node in place if node not in member_nodes))
-
-
-def _nodes_within(fabric: Fabric, declared: DeclaredNetwork) -> tuple[str, ...]:
-    subnet = ip_network(declared.subnet, strict=False)
-    return tuple(
-        node.name
-        for node in fabric.nodes
-        if any(ip_address(a.ip) in subnet for i in node.interfaces for a in i.addresses)
-    )
 
 
 def describe_unjoined_ports(fabric: Fabric, names: Sequence[str]) -> str:
@@ -406,7 +373,6 @@ def _protocol_of(name: str) -> str:
 
 
 def _describe_port(port: RdmaPort) -> str:
-    """Return a port's state, and what separates an active one from others."""
     if port.state != "ACTIVE":
         physical = f" ({port.physical})" if isinstance(port.physical, str) else ""
         return f"{port.state if isinstance(port.state, str) else 'in an unknown state'}{physical}"

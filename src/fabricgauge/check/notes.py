@@ -76,14 +76,12 @@ def note_libraries(directory: RunDirectory, run: Run) -> dict[str, str]:
 
     A file that this machine does not have, or cannot read, has no hash.
     """
-    paths = sorted(
-        {path for launch in run.launches if launch.header for path in launch.header.libraries}
-    )
+    headers = [launch.header for launch in run.launches if launch.header]
+    paths = sorted({path for header in headers for path in header.libraries})
     if not paths or directory.complete or directory.foreign:
         return {}  # others may change the run: it must not name files to read
-    return write_libraries(
-        directory, {path: _hash(path) for path in paths if carries_messages(path)}
-    )
+    hashes = {path: _hash(path) for path in paths if carries_messages(path)}
+    return write_libraries(directory, hashes)
 
 
 def carries_messages(path: str) -> bool:
@@ -150,14 +148,12 @@ def with_link_changes(
     """Add the changes of its network's links to the message of a launch that broke."""
     if ended.status == "ok":
         return ended
-    networks = tuple(
-        candidate for candidate in fabric.networks if network in (None, candidate.name)
-    )
-    changes = tuple(
+    changes = [
         change
-        for candidate in networks
+        for candidate in fabric.networks
+        if network in (None, candidate.name)
         for change in find_network_changes(access, fabric, candidate)
-    )
+    ]
     sentences = tuple(change.sentence for change in changes)
     return msgspec.structs.replace(
         ended, message="; ".join((*sentences, ended.message)), changes=sentences,

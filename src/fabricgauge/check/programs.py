@@ -60,8 +60,7 @@ def engine_for(mpi: str | None, progress: Progress, compiler: str = "") -> Engin
         CannotRun: no ready-made engine fits the MPI, or it could not be built.
     """
     used_mpi = named_mpi(mpi) if mpi else default_mpi()
-    ready = None if compiler else ready_engine(used_mpi)
-    if ready is not None:
+    if not compiler and (ready := ready_engine(used_mpi)):
         return ready
     from fabricgauge.nodes.engines.build import build
 
@@ -103,16 +102,12 @@ def named_mpi(mpi: str) -> Mpi:
     if "/" in mpi:
         is_launcher = Path(mpi).name.startswith(("mpiexec", "mpirun"))
         return describe_launcher(Path(mpi)) if is_launcher else describe_mpi(Path(mpi))
-    mpis = find_mpis()
-    for candidate in mpis:
-        if candidate.kind == mpi:
-            return candidate
-    runtimes = find_runtimes()
-    for candidate in runtimes:
-        if candidate.kind == mpi:
-            return candidate
-    places = [f"{candidate.kind} ({candidate.mpicxx})" for candidate in mpis]
-    places += [f"{candidate.kind} ({candidate.mpiexec})" for candidate in runtimes]
+    places: list[str] = []
+    for find, program in ((find_mpis, "mpicxx"), (find_runtimes, "mpiexec")):
+        for candidate in find():
+            if candidate.kind == mpi:
+                return candidate
+            places.append(f"{candidate.kind} ({getattr(candidate, program)})")
     raise UsageError(f"no MPI {mpi!r} was found; available: {', '.join(places) or 'none'}")
 
 

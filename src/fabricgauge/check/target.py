@@ -107,7 +107,10 @@ def locate_target(
             node or platform; the topology is not understood.
     """
     if stored is None:
-        request = keep_applicable(stated, _ranks_of_own_lab(stated), from_files)
+        # The nodes of another place are known only later.
+        lab_nodes = len(stated.rank_order) or stated.nodes or DEFAULT_NODES
+        ranks_of_lab = lab_nodes * stated.ppn if stated.lab == OWN_LAB else 0
+        request = keep_applicable(stated, ranks_of_lab, from_files)
     else:
         request = merge_resumed(keep_applicable(stated, from_files=from_files), stored)
     named = request.lab not in ("", OWN_LAB)
@@ -132,13 +135,6 @@ def locate_target(
         )
 
 
-def _ranks_of_own_lab(request: MeasurementRequest) -> int:
-    """Return the number of ranks before the lab is up; 0 if the nodes are known only later."""
-    if request.lab != OWN_LAB:
-        return 0
-    return (len(request.rank_order) or request.nodes or DEFAULT_NODES) * request.ppn
-
-
 @contextmanager
 def reach_hosts(request: MeasurementRequest) -> Iterator[Reached]:
     """Yield the hosts, and the networks that their launcher declares.
@@ -158,27 +154,22 @@ def reach_hosts(request: MeasurementRequest) -> Iterator[Reached]:
             state = load_complete(name)
             lab_access = access(state)
             hosts = {host.node: host for host in lab_access.hosts}
-            hosts_in_use = tuple(
-                hosts[node] for node in _chosen(request, lab_access.nodes, f"lab {name}")
-            )
-            yield msgspec.structs.replace(lab_access, hosts=hosts_in_use), declared_networks(state)
+            nodes = _chosen(request, lab_access.nodes, f"lab {name}")
+            used_hosts = tuple(hosts[node] for node in nodes)
+            yield msgspec.structs.replace(lab_access, hosts=used_hosts), declared_networks(state)
 
 
 def _chosen(
     request: MeasurementRequest, known_nodes: tuple[str, ...], place: str
 ) -> tuple[str, ...]:
-    """Return the nodes of the request, after a check that they exist."""
     if not (request.nodelist or request.exclude):
         return known_nodes
     from fabricgauge.nodes.launch.launchers.nodes import select_nodes
 
     nodes = select_nodes(request, known_nodes)
     if unknown := [node for node in nodes if node not in known_nodes]:
-        examples = (
-            ", ".join(known_nodes)
-            if len(known_nodes) <= 8
-            else f"{known_nodes[0]} to {known_nodes[-1]}"
-        )
+        few = ", ".join(known_nodes) if len(known_nodes) <= 8 else ""
+        examples = few or f"{known_nodes[0]} to {known_nodes[-1]}"
         raise UsageError(f"{place} has no node {unknown[0]!r}; it has {examples}")
     return nodes
 
@@ -225,32 +216,29 @@ def place_ranks(request: MeasurementRequest, nodes: tuple[str, ...]) -> tuple[st
     chosen = request.rank_order or nodes
     if len(chosen) == request.ppn == 1 and not request.rank_order:
         chosen *= 2
-    if request.tool and len(chosen) > 2 and not _measures_many(request.tool):
+    if request.tool:
+        _require_few_ranks(request, chosen, nodes)
+    return tuple(node for node in chosen for _ in range(request.ppn))
+
+
+def _require_few_ranks(
+    request: MeasurementRequest, chosen: tuple[str, ...], nodes: tuple[str, ...]
+) -> None:
+    """Refuse more nodes or ranks than the tests of a suite have."""
+    from fabricgauge.logs.tools.table import TOOLS, measures_many
+
+    suite = TOOLS.get(request.tool.partition(":")[0])  # an unknown suite is reported later
+    of_two = suite is not None and not suite.of_pairs
+    if len(chosen) > 2 and of_two and not measures_many(request.tool):
         raise UsageError(
             f"{request.tool} measures two nodes, not {len(chosen)}; name two with -w or"
             f" --rank-order, e.g. --rank-order {','.join(nodes[:2])}"
         )
-    many = bool(request.tool) and _tests_many(request.tool)
-    if request.tool and request.ppn > 1 and not many:
+    many = measures_many(request.tool)
+    if request.ppn > 1 and not many:
         raise UsageError(f"--ppn has no effect on {request.tool}: its tests are of two ranks")
-    if request.tool and not many and len(set(chosen)) < len(chosen) > 2:
+    if not many and len(set(chosen)) < len(chosen) > 2:
         raise UsageError(f"{request.tool} has one rank on each node; name each node once")
-    return tuple(node for node in chosen for _ in range(request.ppn))
-
-
-def _tests_many(tool: str) -> bool:
-    """Check if the named tests of a suite are all of any number of ranks."""
-    from fabricgauge.logs.tools.table import measures_many
-
-    return measures_many(tool)
-
-
-def _measures_many(tool: str) -> bool:
-    """Check if a suite measures more than two nodes; an unknown suite is reported later."""
-    from fabricgauge.logs.tools.table import TOOLS
-
-    suite = TOOLS.get(tool.partition(":")[0])
-    return suite is None or bool(suite.of_pairs) or _tests_many(tool)
 
 
 def read_topology(request: MeasurementRequest) -> Topology:

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.check.plan.pair_jobs import group_by_pair, group_disjoint, meetings, pair_plan
+from fabricgauge.check.plan.round_robin import group_by_pair, group_disjoint, meetings, pair_plan
 from fabricgauge.model.plan import Case, Plan, PlannedLaunch, Stopping, rounds
 
 CASE = Case("all_pairs_latency/8", "all_pairs_latency", 8, 1, 0, 1, 0.1)

@@ -51,27 +51,23 @@ def test_nobody_meets_where_there_are_no_two(ranks: int) -> None:
     assert rounds(ranks) == 0
 
 
-@given(st.integers(4, 400), st.integers(1, 60), st.integers(0, 5), st.integers(0, 3))
-def test_sampled_rounds_exist_and_are_ascending(
-    ranks: int, count: int, seed: int, part: int
-) -> None:
-    chosen = sample_rounds(ranks, count, seed, part)
+@given(st.integers(4, 400), st.integers(1, 60), st.integers(0, 3))
+def test_sampled_rounds_exist_and_are_ascending(ranks: int, count: int, part: int) -> None:
+    chosen = sample_rounds(ranks, count, part)
     assert list(chosen) == sorted(set(chosen))
     assert len(chosen) == min(count, rounds(ranks))
     assert 0 <= chosen[0] <= chosen[-1] < rounds(ranks)
 
 
-@given(st.integers(40, 4000), st.integers(1, 10), st.integers(0, 5))
-def test_parts_of_one_seed_have_no_round_in_common_until_all_are_made(
-    ranks: int, count: int, seed: int
-) -> None:
-    parts = [sample_rounds(ranks, count, seed, part) for part in range(3)]
+@given(st.integers(40, 4000), st.integers(1, 10))
+def test_parts_have_no_round_in_common_until_all_are_made(ranks: int, count: int) -> None:
+    parts = [sample_rounds(ranks, count, part) for part in range(3)]
     assert len({number for part in parts for number in part}) == min(3 * count, rounds(ranks))
 
 
-@given(st.integers(6, 2000), st.integers(2, 30), st.integers(0, 5))
-def test_two_rounds_already_join_all_ranks(ranks: int, count: int, seed: int) -> None:
-    chosen = sample_rounds(ranks, count, seed)
+@given(st.integers(6, 2000), st.integers(2, 30))
+def test_two_rounds_already_join_all_ranks(ranks: int, count: int) -> None:
+    chosen = sample_rounds(ranks, count)
     # From r to k - r to k' - k + r: the differences of rounds are the steps that one can go.
     step = rounds(ranks)
     for number in chosen:
@@ -79,13 +75,9 @@ def test_two_rounds_already_join_all_ranks(ranks: int, count: int, seed: int) ->
     assert step == 1
 
 
-@given(st.integers(1000, 20000), st.integers(4, 40), st.integers(0, 9))
-def test_partners_lie_evenly_apart(ranks: int, count: int, seed: int) -> None:
-    chosen = np.array(sample_rounds(ranks, count, seed))
+@given(st.integers(1000, 20000), st.integers(4, 40))
+def test_partners_lie_evenly_apart(ranks: int, count: int) -> None:
+    chosen = np.array(sample_rounds(ranks, count))
     gaps = np.diff(np.append(chosen, chosen[0] + rounds(ranks)))
     # Random choice would leave gaps of several times the mean; the stride is rounded.
     assert gaps.max() <= 2 * rounds(ranks) / count + 2 * count
-
-
-def test_another_seed_chooses_other_rounds() -> None:
-    assert len({sample_rounds(1024, 10, seed) for seed in range(20)}) == 20

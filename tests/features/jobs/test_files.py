@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.check.plan.test_pair_jobs import TEMPLATE, names
 
-from fabricgauge.check.plan.pair_jobs import pair_plan
+from fabricgauge.check.plan.round_robin import pair_plan
 from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import ClaimedAttempts, end_of_launch, find_attempts
 from fabricgauge.features.jobs.collect import collect_results

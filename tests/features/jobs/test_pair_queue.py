@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.check.plan.test_pair_jobs import TEMPLATE, names
 
-from fabricgauge.check.plan.pair_jobs import pair_plan
+from fabricgauge.check.plan.round_robin import pair_plan
 from fabricgauge.features.jobs.pair_queue import AllStuck, PairQueue
 from fabricgauge.features.jobs.slurm import slurm
 from fabricgauge.features.jobs.slurm.slurm import (

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.check.plan.asked import GBE_BYTES_PER_S, network
 
-from fabricgauge.check.plan.recheck import recheck_launch
+from fabricgauge.check.plan.plan import recheck_launch
 from fabricgauge.judge.localise.limits import CONTROLS, FEWEST_NODES, MOST_SUSPECTS, PARTNERS
 from fabricgauge.judge.localise.recheck import meetings, streams_alone
 from fabricgauge.model.absence import Skipped

@@ -1,6 +1,6 @@
 """Plan the cases of a pair: patterns × message sizes × directions, each with window and budget."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from fabricgauge.check.plan.patterns import (
     ATOMICS,
@@ -48,11 +48,16 @@ def plan_cases(
     """
     if back is None:
         back = tuple(size for size in sizes if size >= SUSTAINED_BYTES)
-    return tuple(
-        _plan_case(pattern_request, size, ends, budget_s, payload_bytes_per_s)
-        for pattern_request in dict.fromkeys(map(parse_pattern, patterns))
-        for ends, size in _directions(pattern_request.pattern, sizes, partner, back)
-    )
+    cases: list[Case] = []
+    for asked_pattern in dict.fromkeys(map(parse_pattern, patterns)):
+        name = asked_pattern.pattern
+        ends = [((0, partner), size) for size in _suitable_sizes(name, sizes)]
+        ends += [((partner, 0), size) for size in back if name == "bandwidth"]
+        cases += [
+            _plan_case(asked_pattern, size, pair, budget_s, payload_bytes_per_s)
+            for pair, size in ends
+        ]
+    return tuple(cases)
 
 
 def reference_cases(
@@ -68,13 +73,12 @@ def reference_cases(
     Without ``sizes`` each pattern has one.
     """
     partner = next((at for at, node in enumerate(ranks) if node != ranks[0]), 1)
-    return tuple(
-        case
-        for word in words
-        for case in plan_cases(
-            (word,), sizes or (_reference_size(word),), case_s, payload_bytes_per_s, partner
-        )
-    )
+    cases: list[Case] = []
+    for word in words:
+        is_timed = parse_pattern(word).pattern in LATENCY_PATTERNS
+        word_sizes = sizes or (SMALL_BYTES if is_timed else LARGE_BYTES,)
+        cases += plan_cases((word,), word_sizes, case_s, payload_bytes_per_s, partner)
+    return tuple(cases)
 
 
 def fit_stream(message_bytes: int, fit_bytes: float, *, exact: bool = False) -> tuple[int, int]:
@@ -100,15 +104,6 @@ def _fit_window(message_cost: float, budget: float) -> int:
 def needs_threads(case: Case) -> bool:
     """Check if the case needs a launch in which several threads may call MPI at once."""
     return case.pattern in THREADED_PATTERNS
-
-
-def _directions(
-    pattern: str, sizes: tuple[int, ...], partner: int, back: tuple[int, ...]
-) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield origin and target, with the message size."""
-    yield from (((0, partner), size) for size in _suitable_sizes(pattern, sizes))
-    if pattern == "bandwidth":
-        yield from (((partner, 0), size) for size in back)
 
 
 def _suitable_sizes(pattern: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -137,20 +132,15 @@ def _plan_case(
     budget_s: float,
     payload_bytes_per_s: float,
 ) -> Case:
-    origin, target = ends
+    (origin, target), pattern = ends, pattern_request.pattern
     # A sample is half a round trip but takes a whole one; threads share the link.
-    transfers = (
-        2 if pattern_request.pattern in ROUND_TRIP_PATTERNS else 1
-    ) * pattern_request.threads
+    transfers = (2 if pattern in ROUND_TRIP_PATTERNS else 1) * pattern_request.threads
     message_s = size / payload_bytes_per_s * transfers
-    window = (
-        1
-        if pattern_request.pattern in LATENCY_PATTERNS
-        else _fit_window(SAMPLES_PER_CASE * message_s, budget_s)
-    )
+    is_timed = pattern in LATENCY_PATTERNS
+    window = 1 if is_timed else _fit_window(SAMPLES_PER_CASE * message_s, budget_s)
     return Case(
-        name=f"{pattern_request.pattern}/{size}/{origin}>{target}{pattern_request.suffix}",
-        pattern=pattern_request.pattern,
+        name=f"{pattern}/{size}/{origin}>{target}{pattern_request.suffix}",
+        pattern=pattern,
         message_bytes=size,
         window=window,
         origin=origin,
@@ -159,7 +149,3 @@ def _plan_case(
         epoch=pattern_request.epoch,
         threads=pattern_request.threads,
     )
-
-
-def _reference_size(word: str) -> int:
-    return SMALL_BYTES if parse_pattern(word).pattern in LATENCY_PATTERNS else LARGE_BYTES

@@ -64,13 +64,9 @@ def crowd_cases(
     planned: tuple[Case, ...] = ()
     for grid in (*grids(profile, ranks),)[-1 if sparsest else 0 :]:
         planner = _CasePlanner(
-            ranks,
-            payload_bytes_per_s,
-            grid.case_s,
-            profile.sizes,
-            most_messages,
+            ranks, payload_bytes_per_s, grid.case_s, profile.sizes, most_messages,
             SIMULATED_GROWING_RANKS if sparsest else ranks,
-        )
+        )  # fmt: skip
         all_cases = (
             *planner.bisection(),
             *planner.many_pairs(grid.pairs),
@@ -86,12 +82,8 @@ def crowd_cases(
 
 def grids(profile: Profile, ranks: int) -> Iterator[Grid]:
     """Yield grids from the densest to the sparsest."""
-    sizes, counts, pairs = (
-        profile.collective_sizes,
-        doubling_counts(2, ranks),
-        doubling_counts(1, ranks // 2),
-    )
-    least_s, most_s = profile.case_s
+    sizes, (least_s, most_s) = profile.collective_sizes, profile.case_s
+    counts, pairs = doubling_counts(2, ranks), doubling_counts(1, ranks // 2)
     ends = sizes if profile.sizes else (sizes[0], sizes[-1])
     least = sizes if profile.sizes else sizes[:1]
     yield Grid(sizes, counts, pairs, most_s)

@@ -1,7 +1,7 @@
 """Estimate how long a plan lasts, and find the part of it that is not made yet."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 
 import msgspec
 
@@ -27,25 +27,18 @@ def rounds_to_make(case: Case, ranks: int) -> tuple[int, ...]:
 
 def estimated_s(launches: Iterable[PlannedLaunch]) -> float:
     """Estimate how long launches last at most, with starts and agreement between ranks."""
-    return sum(_launch_s(launch) for launch in launches)
-
-
-def _launch_s(launch: PlannedLaunch) -> float:
-    ranks = len(launch.nodes)
-    return start_s(ranks) + measuring_s(launch.cases, ranks)
+    placed = ((len(launch.nodes), launch.cases) for launch in launches)
+    return sum(start_s(ranks) + measuring_s(cases, ranks) for ranks, cases in placed)
 
 
 def measuring_s(cases: Iterable[Case], ranks: int) -> float:
     """Return how long cases of one launch last at most, agreement between ranks included."""
-    return sum(
-        case.longest_s(ranks)
-        + (
-            len(rounds_to_make(case, ranks)) * overhead_s(ranks)
-            if case.pattern in ROUND_ROBIN_PATTERNS
-            else 0.0
-        )
-        for case in cases
-    )
+    total_s = 0.0
+    for case in cases:
+        is_robin = case.pattern in ROUND_ROBIN_PATTERNS
+        rounds_made = len(rounds_to_make(case, ranks)) if is_robin else 0
+        total_s += case.longest_s(ranks) + rounds_made * overhead_s(ranks)
+    return total_s
 
 
 def start_s(ranks: int) -> float:
@@ -65,12 +58,9 @@ def find_remaining(of: Plan, run_launches: Iterable[Launch]) -> tuple[PlannedLau
     dropped.
     """
     if of.tool != "engine":
-        done_numbers = {
-            launch.number
-            for launch in run_launches
-            if launch.figures and launch.ended.status == "ok"
-        }
-        return tuple(launch for launch in of.launches if launch.number not in done_numbers)
+        fine = [launch for launch in run_launches if launch.ended.status == "ok" and launch.figures]
+        finished_numbers = {launch.number for launch in fine}
+        return tuple(launch for launch in of.launches if launch.number not in finished_numbers)
     finished: set[tuple[int, str]] = set()
     rounds: dict[tuple[int, str], set[int]] = defaultdict(set)
     for launch in run_launches:
@@ -81,32 +71,18 @@ def find_remaining(of: Plan, run_launches: Iterable[Launch]) -> tuple[PlannedLau
         }
         for round_ in launch.rounds:
             rounds[launch.number, round_.case].add(round_.round)
-    remaining_launches = (
-        msgspec.structs.replace(
-            launch,
-            cases=tuple(
-                rest_case
-                for case in launch.cases
-                if (launch.number, case.name) not in finished
-                for rest_case in _remaining_case(case, launch, rounds[launch.number, case.name])
-            ),
-        )
-        for launch in of.launches
-    )
-    return tuple(launch for launch in remaining_launches if launch.cases)
-
-
-def _remaining_case(
-    case: Case, launch: PlannedLaunch, rounds_made: Collection[int]
-) -> Iterator[Case]:
-    """Yield the case with its unmade rounds; nothing if all are made."""
-    if not rounds_made or case.pattern not in ROUND_ROBIN_PATTERNS:
-        yield case
-        return
-    rounds_left = tuple(
-        round_number
-        for round_number in rounds_to_make(case, len(launch.nodes))
-        if round_number not in rounds_made
-    )
-    if rounds_left:
-        yield msgspec.structs.replace(case, rounds=rounds_left)
+    remaining = []
+    for planned in of.launches:
+        cases = []
+        for case in planned.cases:
+            key = (planned.number, case.name)
+            if key in finished:
+                continue
+            to_make = rounds_to_make(case, len(planned.nodes))
+            if not rounds[key] or case.pattern not in ROUND_ROBIN_PATTERNS:
+                cases.append(case)
+            elif missing := tuple(number for number in to_make if number not in rounds[key]):
+                cases.append(msgspec.structs.replace(case, rounds=missing))
+        if cases:
+            remaining.append(msgspec.structs.replace(planned, cases=tuple(cases)))
+    return tuple(remaining)

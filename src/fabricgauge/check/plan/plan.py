@@ -7,7 +7,7 @@ thousands takes long: first all pairs, then one pair, then cases of all ranks to
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Network
+from fabricgauge.model.pairs import Meeting
 from fabricgauge.model.pattern import (
     COLLECTIVE_PATTERNS,
     ONE_SIDED_PATTERNS,
@@ -160,7 +161,12 @@ def plan(
         for (network, _), parts in zip(targets, by_target, strict=True)
         for turn_cases in parts[part]
     ]
-    _require_time(request, len(ranks), launches)
+    needed_s = estimated_s(launches)
+    if request.budget and needed_s > request.budget * (1 + 1e-6):  # a profile's own may be exceeded
+        raise UsageError(
+            f"{request.budget:g} s are too short for {len(ranks)} ranks: this profile needs at"
+            f" least {needed_s:.0f} s; give more time, fewer launches or fewer patterns"
+        )
     return _plan(request, chosen, launches, len(ranks))
 
 
@@ -202,7 +208,7 @@ def tool_plan(
     With more than two nodes, the program ``of_pairs`` measures one pair after the other, and the
     other programs measure all nodes together.
     """
-    from fabricgauge.check.plan.pair_jobs import meetings
+    from fabricgauge.check.plan.round_robin import meetings
 
     profile = profile_of(request)
     launches = (
@@ -240,7 +246,10 @@ def split_by_threads(words: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def _turns_of_pair(scope: _Scope, rate: float, available_s: float) -> tuple[_Turn, ...]:
     """Return the same cases for every launch; a budget of the request shortens each case."""
     request, profile = scope.request, scope.profile
-    groups = split_by_threads(request.patterns or _usual(request))
+    # An MPI that can send from a GPU need not have one-sided operations there.
+    left_out = ONE_SIDED_PATTERNS if request.memory else ()
+    usual = tuple(pattern for pattern in PATTERNS if pattern not in left_out)
+    groups = split_by_threads(request.patterns or usual)
     available_s -= start_s(2) * (len(groups) - 1)
     case_s = profile.pair_case_s
     least_s = case_s * MIN_SHARE_OF_CASE
@@ -257,27 +266,11 @@ def _turn_of_pair(
     """Return the cases of each launch: the profile's own, or what the request names."""
     request, profile = scope.request, scope.profile
     if profile.pair_sizes and not request.patterns and not request.sizes:
-        (usual,) = groups
-        return (
-            tuple(
-                case
-                for row in profile.pair_sizes
-                if row.pattern in usual
-                for case in plan_cases((row.pattern,), row.sizes, case_s, rate, back=row.back)
-            ),
-        )
+        rows = (row for row in profile.pair_sizes if row.pattern in groups[0])
+        cases = (plan_cases((row.pattern,), row.sizes, case_s, rate, back=row.back) for row in rows)
+        return (tuple(chain.from_iterable(cases)),)
     sizes = tuple(dict.fromkeys(request.sizes)) or DEFAULT_SIZES
     return tuple(plan_cases(words, sizes, case_s, rate) for words in groups)
-
-
-def _usual(request: MeasurementRequest) -> tuple[str, ...]:
-    """Return the default patterns of a pair.
-
-    An MPI that can send from a GPU need not have one-sided operations there.
-    """
-    return tuple(
-        pattern for pattern in PATTERNS if not request.memory or pattern not in ONE_SIDED_PATTERNS
-    )
 
 
 def _measuring_s(turn: _Turn) -> float:
@@ -292,10 +285,11 @@ def _turns_of_many(scope: _Scope, rate: float, available_s: float) -> tuple[_Tur
     profile, ranks = scope.profile, len(scope.ranks)
     # All ranks of a node share its link.
     shared_rate = rate / max(Counter(scope.ranks).values())
-    patterns = (
-        *_pattern_names(scope.request.patterns),
-        *_all_pairs_patterns(scope),
-    ) or ALL_PATTERNS
+    requested = scope.request.patterns
+    # Requested patterns of a pair are measured as round robins too, so that no node is left out.
+    robins = [_ALL_PAIRS[word] for word in requested if word in _ALL_PAIRS]
+    robins = robins if len(set(scope.ranks)) > 2 else []
+    patterns = (*_pattern_names(requested), *robins) or ALL_PATTERNS
     alone = reference_cases(
         profile.reference_pair, profile.case_s[1], rate, scope.ranks, profile.sizes
     )
@@ -339,40 +333,26 @@ _ALL_PAIRS: Mapping[str, RoundRobinPattern] = {
 }  # fmt: skip
 
 
-def _all_pairs_patterns(scope: _Scope) -> tuple[Pattern, ...]:
-    """Return the round robins of requested pair patterns, so that no node of several is left
-    out.
-    """
-    requested = scope.request.patterns if len(set(scope.ranks)) > 2 else ()
-    return tuple(_ALL_PAIRS[pattern] for pattern in requested if pattern in _ALL_PAIRS)
-
-
 def _narrowed(profile: Profile, request: MeasurementRequest) -> Profile:
-    sizes = tuple(sorted(set(request.sizes)))
-    changes: dict[str, tuple[object, ...]] = {}
-    if sizes:
-        streamed = tuple(size for size in sizes if size)
-        changes |= {
-            "sizes": sizes, "latency_sizes": sizes, "bandwidth_sizes": streamed,
-            "collective_sizes": sizes,
-        }  # fmt: skip
+    if sizes := tuple(sorted(set(request.sizes))):
+        profile = msgspec.structs.replace(
+            profile, sizes=sizes, latency_sizes=sizes, collective_sizes=sizes,
+            bandwidth_sizes=tuple(size for size in sizes if size),
+        )  # fmt: skip
     if request.patterns:
         names = _pattern_names(request.patterns)
-        of_pair = (
-            word for word in dict.fromkeys(request.patterns) if _pattern_name(word) in PAIR_PATTERNS
-        )
-        words = sorted(of_pair, key=lambda word: PAIR_PATTERNS.index(parse_pattern(word).pattern))
-        changes["collectives"] = tuple(p for p in COLLECTIVE_PATTERNS if p in names)
-        changes["reference_pair"] = tuple(words)
-    return msgspec.structs.replace(profile, **changes)
-
-
-def _pattern_name(word: str) -> str:
-    return word.partition(":")[0]
+        words = dict.fromkeys(request.patterns)
+        of_pair = [word for word in words if word.partition(":")[0] in PAIR_PATTERNS]
+        of_pair.sort(key=lambda word: PAIR_PATTERNS.index(parse_pattern(word).pattern))
+        profile = msgspec.structs.replace(
+            profile, collectives=tuple(p for p in COLLECTIVE_PATTERNS if p in names),
+            reference_pair=tuple(of_pair),
+        )  # fmt: skip
+    return profile
 
 
 def _pattern_names(words: Iterable[str]) -> tuple[Pattern, ...]:
-    requested_names = set(map(_pattern_name, words))
+    requested_names = {word.partition(":")[0] for word in words}
     return tuple(pattern for pattern in ALL_PATTERNS if pattern in requested_names)
 
 
@@ -392,13 +372,14 @@ def _launch(
 def _require_valid(request: MeasurementRequest, ranks: int, alone: bool) -> None:
     if ranks < 2:
         raise UsageError("pairs need two ranks or more; name more nodes with -w")
-    for pattern in _pattern_names(request.patterns):
+    names = _pattern_names(request.patterns)
+    for pattern in names:
         if pattern in THREADED_PATTERNS and not alone:
             raise UsageError(
                 f"{pattern} needs a launch of two ranks alone; measure it between two nodes,"
                 " without patterns of many ranks"
             )
-    if "loaded_latency" in _pattern_names(request.patterns) and ranks < MIN_RANKS_UNDER_LOAD:
+    if "loaded_latency" in names and ranks < MIN_RANKS_UNDER_LOAD:
         raise UsageError(
             f"loaded_latency needs {MIN_RANKS_UNDER_LOAD} ranks: two that measure and two that make"
             f" load; there are {ranks}"
@@ -406,19 +387,7 @@ def _require_valid(request: MeasurementRequest, ranks: int, alone: bool) -> None
     for size in request.sizes:
         if not 0 <= size <= MAX_MESSAGE_BYTES:
             raise UsageError(f"message size {size} B is out of range: 0 B to 1 GiB")
-    require_sizes(_pattern_names(request.patterns), request.sizes, ranks)
-
-
-def _require_time(
-    request: MeasurementRequest, ranks: int, launches: Sequence[PlannedLaunch]
-) -> None:
-    """Check the time limit. A budget of the request must hold; a profile's own may be exceeded."""
-    needed_s = estimated_s(launches)
-    if request.budget and needed_s > request.budget * (1 + 1e-6):
-        raise UsageError(
-            f"{request.budget:g} s are too short for {ranks} ranks: this profile needs at least"
-            f" {needed_s:.0f} s; give more time, fewer launches or fewer patterns"
-        )
+    require_sizes(names, request.sizes, ranks)
 
 
 #: Changes that turn a round robin's case into a case of ranks 0 and 1.
@@ -442,3 +411,33 @@ def host_reference(number: int, node: str, network: str | None, of: Plan) -> Pla
     }
     largest = [streams[size] for size in sorted(streams)[-3:]]
     return PlannedLaunch(number, loopback_of(node), None, (node, node), tuple(largest))
+
+
+# Seconds of a case that measures a suspect again, and of one if frames are lost.
+RECHECK_S, LOSSY_RECHECK_S = 0.5, 0.125
+
+
+def recheck_launch(
+    number: int,
+    network: Network | None,
+    meetings: tuple[Meeting, ...],
+    nodes: tuple[str, ...],
+    payload_bytes_per_s: float,
+    loses: bool = False,
+) -> PlannedLaunch:
+    """Plan each meeting in its order, one at a time, a stream in both directions.
+
+    All other ranks sleep meanwhile; ``nodes`` are by rank. If frames are lost no interval narrows:
+    the launch sends just enough to show who loses them.
+    """
+    case_s, rank = LOSSY_RECHECK_S if loses else RECHECK_S, {n: at for at, n in enumerate(nodes)}
+    cases: list[Case] = []
+    for meeting in meetings:
+        word, size = meeting.quantity, meeting.message_bytes
+        (case, *_) = plan_cases((word,), (size,), case_s, payload_bytes_per_s)
+        ends = (rank[meeting.one], rank[meeting.other])
+        for a, b in (ends, ends[::-1]) if word == "bandwidth" else (ends,):
+            name = f"{word}/{size}/{a}>{b}"
+            cases.append(msgspec.structs.replace(case, name=name, origin=a, target=b))
+    launch = PlannedLaunch(number, None, None, nodes, tuple(cases), purpose="again")
+    return launch.pinned_to(network)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from fabricgauge.check.plan.pair_jobs import group_by_pair
+from fabricgauge.check.plan.round_robin import group_by_pair
 from fabricgauge.features.jobs.job import JobFiles, JobWriter
 from fabricgauge.features.jobs.numbers import (
     cluster_of,

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.check.networks import ON_REQUEST
-from fabricgauge.check.plan.pair_jobs import pair_plan
 from fabricgauge.check.plan.plan import SEPARATE_PATTERNS, host_reference, plan
+from fabricgauge.check.plan.round_robin import pair_plan
 from fabricgauge.check.target import DEFAULT_NODES, Target, place_ranks, read_topology
 from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.lab.host_access import nodes_share_kernel
