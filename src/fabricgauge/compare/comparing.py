@@ -4,10 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Literal
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from fabricgauge.compare.differences import (
     ComparedCurves,
@@ -38,15 +37,14 @@ from fabricgauge.model.suite import RESULTS, SuiteCurve
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:
     """Sum up at least one difference; ``corrected`` is as in ``Summary``."""
     changes = [difference.change for difference in differences]
+    logarithms = [math.log(difference.ratio) for difference in differences]
     standings = Counter(difference.standing for difference in differences)
     return Summary(
         sizes=len(differences),
         median_change=float(np.median(changes)),
         least_change=min(changes),
         largest_change=max(changes),
-        mean_ratio=math.exp(
-            float(np.mean([math.log(difference.ratio) for difference in differences]))
-        ),
+        mean_ratio=math.exp(float(np.mean(logarithms))),
         worse=standings["worse"],
         better=standings["better"],
         within=standings["within"],
@@ -67,16 +65,14 @@ def crossovers(pair: ComparedCurves) -> tuple[Crossover, ...]:
         if difference.message_bytes is not None and difference.ratio != 1.0
     ]
     clear = [difference for difference in sized if _is_clear(difference, pair)]
-    clear_turns = list(_find_turns(clear, pair.less_is_better, significant=True))
-    other_turns = [
+    turns = list(_find_turns(clear, pair.less_is_better, significant=True))
+    ranges = [(turn.from_bytes, turn.to_bytes) for turn in turns]
+    turns += (
         turn
         for turn in _find_turns(sized, pair.less_is_better, significant=False)
-        if all(
-            clear_turn.to_bytes <= turn.from_bytes or turn.to_bytes <= clear_turn.from_bytes
-            for clear_turn in clear_turns
-        )
-    ]
-    return tuple(sorted((*clear_turns, *other_turns), key=lambda turn: turn.from_bytes))
+        if all(to <= turn.from_bytes or turn.to_bytes <= start for start, to in ranges)
+    )
+    return tuple(sorted(turns, key=lambda turn: turn.from_bytes))
 
 
 def _is_clear(difference: Difference, pair: ComparedCurves) -> bool:
@@ -91,11 +87,9 @@ def _find_turns(
 ) -> Iterator[Crossover]:
     for smaller, larger in pairwise(differences):
         if (smaller.ratio > 1.0) != (larger.ratio > 1.0):
-            becomes: Literal["worse", "better"] = (
-                "worse" if (larger.ratio > 1.0) == less_is_better else "better"
-            )
+            is_worse = (larger.ratio > 1.0) == less_is_better
             sizes = smaller.message_bytes or 0, larger.message_bytes or 0
-            yield Crossover(*sizes, becomes, significant)
+            yield Crossover(*sizes, "worse" if is_worse else "better", significant)
 
 
 _ONE_LAUNCH = (
@@ -134,7 +128,10 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
     a_memory, b_memory = (curve.settings.get("memory", "host") for curve in (a, b))
     if a_memory != b_memory:
         yield f"A's buffers were in {a_memory} memory, B's in {b_memory} memory"
-    a_buffers, b_buffers = _buffers_of(a), _buffers_of(b)
+    # Another suite need not state its buffers.
+    a_buffers, b_buffers = (
+        curve.settings.get("buffers", "fewest" if curve.suite == SUITE else "") for curve in (a, b)
+    )
     if a_buffers and b_buffers and a_buffers != b_buffers:
         yield (
             f"A's messages have {BUFFER_WORDS.get(a_buffers, a_buffers)}, B's"
@@ -147,11 +144,6 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
     yield from _side_cautions("A", a)
     yield from _side_cautions("B", b)
-
-
-def _buffers_of(curve: SuiteCurve) -> str:
-    """Return the buffers of a curve's messages; empty if another suite does not state them."""
-    return curve.settings.get("buffers", "fewest" if curve.suite == SUITE else "")
 
 
 def _side_cautions(side: Side, curve: SuiteCurve) -> Iterator[str]:
@@ -226,33 +218,24 @@ def compare(
     a_usable, a_unusable = _usable_curves("A", a_curves)
     b_usable, b_unusable = _usable_curves("B", b_curves)
     matched, unmatched = match(a_usable, b_usable, unlike)
-    compared = [compare_curves(a_curve, b_curve, tolerance) for a_curve, b_curve in matched]
-    pairs = _correct_pairs([curves for curves in compared if curves.differences])
-    without_common_size = [
-        unmatched_curve
-        for curves in compared
-        if not curves.differences
-        for unmatched_curve in (
-            Unmatched("A", curves.a, _NO_SIZE),
-            Unmatched("B", curves.b, _NO_SIZE),
-        )
-    ]
-    lost = _mark_lost(pairs, (*unmatched, *without_common_size))
-    all_unmatched = (*a_unusable, *b_unusable, *lost)
+    compared = []
+    for curves in (compare_curves(*pair, tolerance) for pair in matched):
+        if curves.differences:
+            compared.append(curves)
+        else:
+            sides: tuple[tuple[Side, SuiteCurve], ...] = (("A", curves.a), ("B", curves.b))
+            unmatched += [Unmatched(side, curve, _NO_SIZE) for side, curve in sides]
+    pairs = _correct_pairs(compared)
+    # B lacks these curves of A, unless another column of their table was compared.
+    tables = {_table_of(pair.a) for pair in pairs}
+    marked = (
+        replace(entry, lost=entry.side == "A" and _table_of(entry.curve) not in tables)
+        for entry in unmatched
+    )
+    all_unmatched = (*a_unusable, *b_unusable, *marked)
     is_invalid = shared or a.invalid or b.invalid
     outcome = "invalid" if is_invalid else _outcome(pairs, all_unmatched)
     return Comparison(a, b, tolerance, outcome, pairs, all_unmatched, shared)
-
-
-def _mark_lost(pairs: Sequence[Pair], unmatched: Iterable[Unmatched]) -> tuple[Unmatched, ...]:
-    """Mark the curves of A that B lacks, unless another column of the table was compared."""
-    compared_tables = {_table_of(pair.a) for pair in pairs}
-    return tuple(
-        msgspec.structs.replace(entry, lost=True)
-        if entry.side == "A" and _table_of(entry.curve) not in compared_tables
-        else entry
-        for entry in unmatched
-    )
 
 
 def _table_of(curve: SuiteCurve) -> tuple[object, ...]:
@@ -270,19 +253,19 @@ def _usable_curves(
 
 
 def _correct_pairs(compared: Sequence[ComparedCurves]) -> tuple[Pair, ...]:
-    """Apply Holm's correction to all sizes of all pairs, and give each pair its part."""
     rejected = iter(holm([p for curves in compared for p in curves.p_values]))
-    counts = [sum(next(rejected) for _ in curves.p_values) for curves in compared]
-    corrected = zip(compared, counts, strict=True)
-    return tuple(_pair_of(curves, count, len(compared)) for curves, count in corrected)
+    return tuple(
+        _pair_of(curves, sum(next(rejected) for _ in curves.p_values), len(compared))
+        for curves in compared
+    )
 
 
 def _pair_of(curves: ComparedCurves, corrected: int, pairs: int) -> Pair:
-    overall = summary(curves.differences, corrected)
+    a, b, overall = curves.a, curves.b, summary(curves.differences, corrected)
     worse = regression(curves, overall, pairs)
     return Pair(
-        a=curves.a,
-        b=curves.b,
+        a=a,
+        b=b,
         basis=curves.basis,
         differences=curves.differences,
         summary=overall,
@@ -292,7 +275,7 @@ def _pair_of(curves: ComparedCurves, corrected: int, pairs: int) -> Pair:
         regression=worse,
         notes=tuple(cautions(curves)),
         doubt="" if worse else doubt(curves),
-        invalid=_incomparable(curves.a, curves.b),
+        invalid=_incomparable(a, b),
     )
 
 

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 
 import msgspec
 
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.words.sentences import counted
@@ -61,21 +61,20 @@ def describe_shared(
             f" {len(b.cases)} (first {first}): one run and its copy, or records of one run in both"
         )
     by_figures = {_figures(curve): curve for curve in a_curves if curve.points}
+    measured = [curve for curve in b_curves if curve.points]
     same = [
         (by_figures[figures], curve)
-        for curve in b_curves
-        if curve.points and (figures := _figures(curve)) in by_figures
+        for curve in measured
+        if (figures := _figures(curve)) in by_figures
     ]
     digits = max(_chance_digits(curve for _, curve in same), default=0)
-    logs = a.logs.keys() & b.logs.keys()
-    least = SAME_DIGITS_OF_ONE_LOG if logs else SAME_DIGITS
+    least = SAME_DIGITS_OF_ONE_LOG if a.logs.keys() & b.logs.keys() else SAME_DIGITS
     if simulated or digits < least:
         return ""
-    first_a, first_b = same[0]
+    first = " and ".join(map(_place, same[0]))
     return (
-        f"A and B hold the same figures in {counted(len(same), 'curve')} of"
-        f" {len([curve for curve in b_curves if curve.points])} (first"
-        f" {_place(first_a)} and {_place(first_b)}): one measurement, read twice"
+        f"A and B hold the same figures in {counted(len(same), 'curve')} of {len(measured)} (first"
+        f" {first}): one measurement, read twice"
     )
 
 
@@ -89,16 +88,12 @@ def _chance_digits(curves: Iterable[SuiteCurve]) -> Iterator[int]:
 
     Tables do not add up: streams of a saturated link print one figure again and again.
     """
-    in_order = sorted(curves, key=_table)
-    for _, columns in groupby(in_order, key=_table):
+    tables = group_by(curves, lambda c: (c.source, c.first_line, "" if c.first_line else c.title))
+    for columns in tables.values():
         yield max(
             sum(map(_count_digits, {point.estimate.value for point in curve.points}))
             for curve in columns
         )
-
-
-def _table(curve: SuiteCurve) -> tuple[str, int, str]:
-    return curve.source, curve.first_line, "" if curve.first_line else curve.title
 
 
 def _count_digits(figure: float) -> int:
@@ -113,7 +108,7 @@ def _place(curve: SuiteCurve) -> str:
 
 
 def _digest(value: object) -> bytes:
-    return hashlib.blake2b(msgspec.json.encode(value), digest_size=16).digest()
+    return digest_text(msgspec.json.encode(value))
 
 
 def digest_text(content: bytes) -> bytes:

@@ -80,15 +80,15 @@ def _standard_error(estimate: Estimate) -> float:
     return math.hypot(half / deviates, LAUNCH_ALLOWANCE / launches)
 
 
-def holm(p_values: Sequence[float], error: float = FAMILY_ERROR) -> tuple[bool, ...]:
-    """Return which hypotheses are rejected if the chance of any false rejection is ``error``.
+def holm(p_values: Sequence[float]) -> tuple[bool, ...]:
+    """Return which hypotheses are rejected if the chance of any false rejection is FAMILY_ERROR.
 
     S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
     Journal of Statistics 6, 1979.
     """
     rejected = [False] * len(p_values)
     for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        if p_values[place] > error / (len(p_values) - rank):
+        if p_values[place] > FAMILY_ERROR / (len(p_values) - rank):
             break
         rejected[place] = True
     return tuple(rejected)
@@ -129,10 +129,10 @@ def compare_curves(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> ComparedCu
     """
     a_points, b_points = _measured_points(a), _measured_points(b)
     less_is_better = a.quantity in LESS_IS_BETTER
-    common = [size for size in a_points if size in b_points]
     differences = tuple(
-        _compare_points(a_points[size], b_points[size], less_is_better, tolerance)
-        for size in common
+        _compare_points(a_point, b_points[size], less_is_better, tolerance)
+        for size, a_point in a_points.items()
+        if size in b_points
     )
     basis = _basis(differences)
     if basis != "means":
@@ -142,7 +142,6 @@ def compare_curves(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> ComparedCu
             else msgspec.structs.replace(difference, standing="open")
             for difference in differences
         )
-    with_interval = (difference for difference in differences if difference.low is not None)
     only_a = tuple(size for size in a_points if size not in b_points)
     return ComparedCurves(
         a=a,
@@ -158,7 +157,8 @@ def compare_curves(a: SuiteCurve, b: SuiteCurve, tolerance: float) -> ComparedCu
         ),
         p_values=tuple(
             chance_of_no_loss(difference.a, difference.b, tolerance, less_is_better)
-            for difference in with_interval
+            for difference in differences
+            if difference.low is not None
         ),
         only_a=only_a,
         only_b=tuple(size for size in b_points if size not in a_points),
@@ -173,10 +173,9 @@ def _measured_points(curve: SuiteCurve) -> dict[int | None, SuitePoint]:
 def _compare_points(
     a: SuitePoint, b: SuitePoint, less_is_better: bool, tolerance: float
 ) -> Difference:
-    ratio = b.estimate.value / a.estimate.value
-    interval = ratio_interval(a.estimate, b.estimate)
-    low, high = interval or (None, None)
-    band = standing(ratio, interval, tolerance, less_is_better)
+    ratio, ends = b.estimate.value / a.estimate.value, ratio_interval(a.estimate, b.estimate)
+    band = standing(ratio, ends, tolerance, less_is_better)
+    low, high = ends or (None, None)
     return Difference(a.message_bytes, a.estimate, b.estimate, ratio, low, high, band)
 
 
@@ -202,7 +201,12 @@ def regression(pair: ComparedCurves, summary: Summary, pairs: int) -> str:
     if corrupt := sum(difference.trouble == "corrupt" for difference in pair.lost):
         return f"B has wrong data at {_sizes(corrupt)} where A has figures"
     if pair.basis == "means":
-        return _worse_median(pair, summary) or _worse_run(pair, summary) or _far_worse(pair)
+        loss = summary.median_change if pair.less_is_better else -summary.median_change
+        if loss > pair.tolerance:
+            return (
+                "by the bare figures the median over the sizes is worse by more than the tolerance"
+            )
+        return _worse_run(pair, summary) or _far_worse(pair)
     run_length = longest_run(pair.differences)
     if chance_of_more(summary.worse, summary.better) <= FAMILY_ERROR / pairs:
         return (
@@ -213,7 +217,9 @@ def regression(pair: ComparedCurves, summary: Summary, pairs: int) -> str:
         return f"beyond the tolerance and all intervals B is worse at {run_length} sizes in a row"
     sizes_worse = zip(pair.differences, pair.times_worse, strict=True)
     gross = sum(difference.low is None and times >= GROSS for difference, times in sizes_worse)
-    if summary.corrected + gross >= _required_sizes(summary.sizes, pair.basis):
+    disturbed = 1 + math.ceil(summary.sizes / SIZES_PER_DISTURBANCE)
+    required = 1 if pair.basis == "launches" else min(summary.sizes, disturbed)
+    if summary.corrected + gross >= required:
         sizes = _sizes(summary.corrected)
         loss = f"B is worse beyond the tolerance at {sizes} even after Holm's correction for all"
         if not gross:
@@ -238,21 +244,19 @@ def doubt(pair: ComparedCurves) -> str:
         if ratio > (1.0 if is_bare else GROSS)
         and (difference.standing == "worse" or difference.low is None)
     ]
-    if not worse_ratios:
-        if pair.lost:
-            return (
-                f"B has no figure at {_sizes(len(pair.lost))} where A has one; measure these again"
-            )
-        if pair.b.cut_off and pair.only_a:
-            return (
-                f"A has {_sizes(len(pair.only_a))} more, and B may be cut off; measure these again"
-            )
+    if worse_ratios:
+        sizes = f"{len(worse_ratios)} of {len(pair.differences)} sizes"
+        reason = (
+            f"B is worse beyond the tolerance at {sizes}, up to {times(max(worse_ratios))} times"
+        )
+        reason = f"by the bare figures {reason}" if is_bare else reason
+    elif pair.lost:
+        reason = f"B has no figure at {_sizes(len(pair.lost))} where A has one"
+    elif pair.b.cut_off and pair.only_a:
+        reason = f"A has {_sizes(len(pair.only_a))} more, and B may be cut off"
+    else:
         return ""
-    place = (
-        f"B is worse beyond the tolerance at {len(worse_ratios)} of {len(pair.differences)} sizes"
-    )
-    source = "by the bare figures " if is_bare else ""
-    return f"{source}{place}, up to {times(max(worse_ratios))} times; measure these again"
+    return f"{reason}; measure these again"
 
 
 def _sizes(count: int) -> str:
@@ -266,19 +270,6 @@ def _far_worse(pair: ComparedCurves) -> str:
     if far_count < 2 and largest < FAR_ALONE:
         return ""
     return f"B is up to {largest:,.0f} times worse; at {_sizes(far_count)} at least {FAR:g} times"
-
-
-def _required_sizes(sizes: int, basis: Basis) -> int:
-    if basis == "launches":
-        return 1
-    return min(sizes, 1 + math.ceil(sizes / SIZES_PER_DISTURBANCE))
-
-
-def _worse_median(pair: ComparedCurves, summary: Summary) -> str:
-    loss = summary.median_change if pair.less_is_better else -summary.median_change
-    if loss <= pair.tolerance:
-        return ""
-    return "by the bare figures the median over the sizes is worse by more than the tolerance"
 
 
 #: One or two disturbed samples do not make this many neighbouring sizes worse.
@@ -302,10 +293,7 @@ def longest_run(differences: Sequence[Difference]) -> int:
 def chance_of_more(worse: int, better: int) -> float:
     """Return the chance that at least ``worse`` of all tosses fall on one side (sign test)."""
     tosses = worse + better
-    favourable = term = math.comb(tosses, worse)
-    for number in range(worse, tosses):
-        term = term * (tosses - number) // (number + 1)
-        favourable += term
+    favourable = sum(math.comb(tosses, number) for number in range(worse, tosses + 1))
     return favourable / (1 << tosses)
 
 

@@ -5,7 +5,8 @@ quantity, number of directions and of pairs. Several of a kind are distinguished
 direction between nodes, benchmark and settings, in this order, if both sides state them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import msgspec
@@ -19,36 +20,28 @@ from fabricgauge.model.words.sentences import counted, listed
 _REDUNDANT = "the same figures as its table's time, which is compared"
 
 
-def as_times(side: Side, curves: Iterable[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
+def as_times(side: Side, curves: Sequence[SuiteCurve]) -> tuple[list[SuiteCurve], list[Unmatched]]:
     """Convert each ping-pong bandwidth to half round trips.
 
     A curve whose table has a column of times as well is left out.
     """
-    all_curves = list(curves)
-    timed = {
-        _table_of(curve)
-        for curve in all_curves
-        if curve.pattern == "latency" and curve.quantity == "time"
-    }
+    timed = {_table_of(c) for c in curves if c.pattern == "latency" and c.quantity == "time"}
     result, unmatched = [], []
-    for curve in all_curves:
+    for curve in curves:
         if curve.derived_from_ping_pong and _table_of(curve) in timed:
             unmatched.append(Unmatched(side, curve, _REDUNDANT))
+        elif curve.derived_from_ping_pong and curve.quantity == "bandwidth":
+            result.append(msgspec.structs.replace(
+                curve, what="half round trip (size ÷ ping-pong bandwidth)", quantity="time",
+                pattern="latency", points=tuple(_times(curve)),
+            ))  # fmt: skip
         else:
-            derived = curve.derived_from_ping_pong and curve.quantity == "bandwidth"
-            result.append(_as_time(curve) if derived else curve)
+            result.append(curve)
     return result, unmatched
 
 
 def _table_of(curve: SuiteCurve) -> tuple[str, str, int]:
     return curve.source, curve.benchmark, curve.first_line
-
-
-def _as_time(curve: SuiteCurve) -> SuiteCurve:
-    figure = "half round trip (size ÷ ping-pong bandwidth)"
-    return msgspec.structs.replace(
-        curve, what=figure, quantity="time", pattern="latency", points=tuple(_times(curve))
-    )
 
 
 def _times(curve: SuiteCurve) -> Iterator[SuitePoint]:
@@ -103,9 +96,9 @@ def match(
             _split_by_traits(of_a, of_b, _TRAITS_OF_UNLIKE, matched, unmatched)
     for group_key in (kind, kind_by_benchmark):
         a_groups, b_groups = group_by(remaining_a, group_key), group_by(remaining_b, group_key)
-        common = [value for value in a_groups if value in b_groups]
-        for a_group, b_group in [(a_groups[value], b_groups[value]) for value in common]:
-            if group_key is kind or len(a_group) == len(b_group) == 1:
+        for value, a_group in a_groups.items():
+            b_group = b_groups.get(value, ())
+            if b_group and (group_key is kind or len(a_group) == len(b_group) == 1):
                 remaining_a = _remove(remaining_a, a_group)
                 remaining_b = _remove(remaining_b, b_group)
                 _split_by_traits(a_group, b_group, TRAITS, matched, unmatched)
@@ -131,10 +124,8 @@ def _describe_empty_pair(names: Unlike, a: Sequence[SuiteCurve], b: Sequence[Sui
         listed([_describe_measure(*measure) for measure in measures])
         for measures in (a_measures, b_measures)
     )
-    return (
-        f"{option} joins different quantities: {names.a} of A has {a_words}, {names.b} of B"
-        f" {b_words}; name curves of one quantity"
-    )
+    quantities = f"{names.a} of A has {a_words}, {names.b} of B {b_words}"
+    return f"{option} joins different quantities: {quantities}; name curves of one quantity"
 
 
 def _describe_measure(quantity: str, directions: int, pairs: int) -> str:
@@ -167,13 +158,10 @@ def _setting_trait(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
     Results among them are no settings.
     """
     keys = {key for curve in (*a, *b) for key in curve.settings} - RESULTS - {"network"}
-    telling = sorted(
-        key
-        for key in keys
-        if any(len({curve.settings.get(key) for curve in side}) > 1 for side in (a, b))
-    )
+    sides = [[curve.settings for curve in side] for side in (a, b)]
+    differing = sorted(k for k in keys if any(len({s.get(k) for s in side}) > 1 for side in sides))
     return lambda curve: ", ".join(
-        f"{key} {curve.settings[key]}" for key in telling if key in curve.settings
+        f"{key} {curve.settings[key]}" for key in differing if key in curve.settings
     )
 
 
@@ -195,7 +183,6 @@ def _split_by_traits(
     matched: Matched,
     unmatched: list[Unmatched],
 ) -> None:
-    """Split both sides by each trait in turn, and match the remaining curves in order."""
     if not traits:
         _match_in_order(a, b, matched, unmatched)
         return
@@ -204,25 +191,20 @@ def _split_by_traits(
     a_groups, b_groups = group_by(a, trait), group_by(b, trait)
     # One side has a single value that the other lacks: it is compared with each. But two
     # benchmarks of one suite measure different things, unless both are of one of our patterns.
-    is_single_value = (
-        min(len(a_groups), len(b_groups)) == 1 and not a_groups.keys() & b_groups.keys()
-    )
+    has_common = bool(a_groups.keys() & b_groups.keys())
+    is_single_value = min(len(a_groups), len(b_groups)) == 1 and not has_common
     is_single_suite = len({curve.suite for curve in (*a, *b)}) == 1 and (*a, *b)[0].pattern is None
     if is_single_value and not (name == "benchmark" and is_single_suite):
-        for a_group in a_groups.values():
-            for b_group in b_groups.values():
-                _split_by_traits(a_group, b_group, later_traits, matched, unmatched)
+        for a_group, b_group in product(a_groups.values(), b_groups.values()):
+            _split_by_traits(a_group, b_group, later_traits, matched, unmatched)
         return
     for value in dict.fromkeys((*a_groups, *b_groups)):
         if value in a_groups and value in b_groups:
             _split_by_traits(a_groups[value], b_groups[value], later_traits, matched, unmatched)
-        else:
-            unmatched += [
-                _lacking_trait("A", curve, name, value) for curve in a_groups.get(value, ())
-            ]
-            unmatched += [
-                _lacking_trait("B", curve, name, value) for curve in b_groups.get(value, ())
-            ]
+            continue
+        trait_words = f"has none with the same {name} ({value or 'not stated'})"
+        unmatched += [Unmatched("A", c, f"B {trait_words}") for c in a_groups.get(value, ())]
+        unmatched += [Unmatched("B", c, f"A {trait_words}") for c in b_groups.get(value, ())]
 
 
 def _match_in_order(
@@ -233,36 +215,21 @@ def _match_in_order(
         matched += [(a_curve, b_curve) for a_curve in a for b_curve in b]
         return
     matched += zip(a, b, strict=False)
-    unmatched += [
-        Unmatched("A", a_curve, "B has fewer curves of this kind") for a_curve in a[len(b) :]
-    ]
-    unmatched += [
-        Unmatched("B", b_curve, "A has fewer curves of this kind") for b_curve in b[len(a) :]
-    ]
-
-
-def _lacking_trait(side: Side, curve: SuiteCurve, name: str, value: str) -> Unmatched:
-    other_side = "B" if side == "A" else "A"
-    return Unmatched(
-        side, curve, f"{other_side} has none with the same {name} ({value or 'not stated'})"
-    )
+    fewer = "has fewer curves of this kind"
+    unmatched += [Unmatched("A", curve, f"B {fewer}") for curve in a[len(b) :]]
+    unmatched += [Unmatched("B", curve, f"A {fewer}") for curve in b[len(a) :]]
 
 
 def _missing_reason(curve: SuiteCurve, other_curves: Sequence[SuiteCurve], other_side: Side) -> str:
     """Return the reason by the smallest difference to a curve of the other side."""
-    same_kind = [
-        other_curve for other_curve in other_curves if kind(other_curve)[0] == kind(curve)[0]
-    ]
+    same_kind = [candidate for candidate in other_curves if kind(candidate)[0] == kind(curve)[0]]
     if not same_kind:
         return f"{other_side} has no such curve"
-    same_quantity = [
-        other_curve for other_curve in same_kind if other_curve.quantity == curve.quantity
-    ]
+    same_quantity = [candidate for candidate in same_kind if candidate.quantity == curve.quantity]
     if not same_quantity:
-        quantities = ", ".join(
-            sorted({other_curve.quantity.replace("_", " ") for other_curve in same_kind})
-        )
-        return f"{other_side} has {quantities} of it, no {curve.quantity.replace('_', ' ')}"
+        quantities = sorted({candidate.quantity.replace("_", " ") for candidate in same_kind})
+        missing = curve.quantity.replace("_", " ")
+        return f"{other_side} has {', '.join(quantities)} of it, no {missing}"
     other_counts, own_counts = (
         f"{counted(side.pairs, 'pair')} and {counted(side.directions, 'direction')}"
         for side in (same_quantity[0], curve)

@@ -67,47 +67,41 @@ def compare_operands(
     """
     sides = [find_side(name, root, thresholds) for name in (a, b)]
     if only:
-        _require_curves([curve for operand_side in sides for curve in operand_side.curves], only)
-        sides = [
-            operand_side._replace(curves=_matching(operand_side.curves, only))
-            for operand_side in sides
-        ]
+        names = [name for word in only.split(",") if (name := word.strip())]
+        curves = [curve for side in sides for curve in side.curves]
+        if not _select_named(curves, names):
+            patterns = dict.fromkeys(curve.pattern or curve.benchmark for curve in curves)
+            available = ", ".join(patterns) or "nothing"
+            raise UsageError(f"neither side has a curve of {only!r}; available: {available}")
+        sides = [side._replace(curves=_select_named(side.curves, names)) for side in sides]
     if unlike:
-        sides = [
-            _narrow_to(operand_side, [names[place] for names in unlike])
-            for place, operand_side in enumerate(sides)
-        ]
+        # Two unlike curves may be of one run: its samples identify nothing.
+        narrowed = map(_narrow_to, sides, zip(*unlike, strict=True))
+        sides = [side._replace(samples=Samples()) for side in narrowed]
     side_a, side_b = sides
+    simulated = all(side.judged is not None and side.judged.run.fabric.simulated for side in sides)
     shared = describe_shared(
-        _samples(side_a, unlike), side_a.curves, _samples(side_b, unlike), side_b.curves,
-        simulated=_is_simulated(side_a) and _is_simulated(side_b),
-    )  # fmt: skip
+        side_a.samples, side_a.curves, side_b.samples, side_b.curves, simulated=simulated
+    )
     return compare(
         with_doubts(side_a), side_a.curves, with_doubts(side_b), side_b.curves, tolerance, unlike,
         shared,
     )  # fmt: skip
 
 
-def _samples(operand_side: Side, unlike: Sequence[Unlike]) -> Samples:
-    """Return what identifies a side's measurements; two unlike curves may be of one run."""
-    return Samples() if unlike else operand_side.samples
-
-
-def _is_simulated(operand_side: Side) -> bool:
-    return operand_side.judged is not None and operand_side.judged.run.fabric.simulated
-
-
 def _narrow_to(operand_side: Side, names: Sequence[str]) -> Side:
     """Return a side with the curves of these names; each name must have one."""
+    curves = operand_side.curves
     for name in names:
-        if not any(is_named(curve, name) for curve in operand_side.curves):
-            available = dict.fromkeys(curve.benchmark for curve in operand_side.curves)
-            raise UsageError(
-                f"{operand_side.operand.name} has no curve {name!r}; available:"
-                f" {', '.join(available) or 'nothing'}"
-            )
-    named = [curve for curve in operand_side.curves if any(is_named(curve, name) for name in names)]
-    return operand_side._replace(curves=tuple(named))
+        if not _select_named(curves, [name]):
+            available = ", ".join(dict.fromkeys(curve.benchmark for curve in curves)) or "nothing"
+            what = f"{operand_side.operand.name} has no curve {name!r}"
+            raise UsageError(f"{what}; available: {available}")
+    return operand_side._replace(curves=_select_named(curves, names))
+
+
+def _select_named(curves: Sequence[SuiteCurve], names: Sequence[str]) -> tuple[SuiteCurve, ...]:
+    return tuple(curve for curve in curves if any(is_named(curve, name) for name in names))
 
 
 def find_side(name: str, root: Path, thresholds: Thresholds = DEFAULTS) -> Side:
@@ -184,10 +178,8 @@ def with_doubts(find_side: Side) -> Operand:
         )
     notes = operand.notes
     if judged.overall not in (*_CALM, Outcome.INVALID):
-        first = next(
-            (verdict for verdict in judged.verdicts if verdict.outcome is judged.overall), None
-        )
-        why = f" ({first.rule}, {first.subject}): {first.summary}" if first else ""
+        worst = (verdict for verdict in judged.verdicts if verdict.outcome is judged.overall)
+        why = next((f" ({v.rule}, {v.subject}): {v.summary}" for v in worst), "")
         notes = (f"its verdict is {judged.overall.value}{why}", *notes)
     return msgspec.structs.replace(operand, notes=notes, invalid=against)
 
@@ -221,21 +213,17 @@ def _file(stated_name: str, path: Path) -> Side:
         "benchmarks": _listed(curve.benchmark for curve in curves),
         "units": _listed(curve.unit_rule for curve in curves),
     }
-    operand = _operand_with(shown(stated_name), "file", name, facts, _unparsed_note(unparsed))
+    note = ""
+    if unparsed:
+        first, lines = unparsed[0], sum(line.count for line in unparsed)
+        text = f": {first.text[:MAX_SHOWN_CHARACTERS]!r}" if first.text else ""
+        count = "1 line was" if lines == 1 else f"{lines} lines were"
+        note = f"{count} not understood, the first is {first.line} ({first.reason}){text}"
+    operand = _operand_with(shown(stated_name), "file", name, facts, (note,))
     logs = dict[bytes, str]()
     with suppress(OSError):
         logs[digest_text(read_bytes(path, None, MAX_COPY_BYTES))] = name
     return Side(operand, curves, samples=Samples(logs=logs))
-
-
-def _unparsed_note(unparsed: Sequence[UnparsedLine]) -> tuple[str, ...]:
-    """Return the number of unparsed lines, with the first of them."""
-    if not unparsed:
-        return ()
-    first, lines = unparsed[0], sum(line.count for line in unparsed)
-    text = f": {first.text[:MAX_SHOWN_CHARACTERS]!r}" if first.text else ""
-    count = "1 line was" if lines == 1 else f"{lines} lines were"
-    return (f"{count} not understood, the first is {first.line} ({first.reason}){text}",)
 
 
 def _reference(stated_name: str, name: str) -> Side:
@@ -271,15 +259,3 @@ def _operand_with(
 
 def _listed(words: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(words))
-
-
-def _require_curves(curves: Sequence[SuiteCurve], only: str) -> None:
-    if not _matching(curves, only):
-        patterns = dict.fromkeys(curve.pattern or curve.benchmark for curve in curves)
-        listed = ", ".join(patterns) or "nothing"
-        raise UsageError(f"neither side has a curve of {only!r}; available: {listed}")
-
-
-def _matching(curves: Sequence[SuiteCurve], only: str) -> tuple[SuiteCurve, ...]:
-    names = [name for word in only.split(",") if (name := word.strip())]
-    return tuple(curve for curve in curves if any(is_named(curve, name) for name in names))
