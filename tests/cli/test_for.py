@@ -10,15 +10,14 @@ from click.testing import CliRunner
 from tests.report import sample, sample_verdicts
 
 from fabricgauge.check.conclude import conclude
-from fabricgauge.cli.options import Printing
-from fabricgauge.cli.show import show
+from fabricgauge.cli.show import Printing, show
 from fabricgauge.cli.verbs import cli
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.answer import FORMS, STATUSES, Form, format_answer
 from fabricgauge.model.finding import Checked, Diagnosis, Finding, Severity
 from fabricgauge.model.verdict import Outcome, Strictness
-from fabricgauge.report.content.answer import answer_preflight, apply_strictness, find_outcome
 from fabricgauge.report.content.conclusion import headline
+from fabricgauge.report.content.monitoring import answer_preflight, apply_strictness, find_outcome
 from fabricgauge.store import run_files
 from fabricgauge.store.run_directory import RunDirectory
 

@@ -3,8 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from fabricgauge.cli.lab import lab, parse_network
-from fabricgauge.cli.lab_text import parse_fault
+from fabricgauge.cli.lab import lab, parse_fault, parse_network
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.spec import LabSpec, NetworkSpec
 from fabricgauge.lab.state import LabFault

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Parsed, Printing
+from fabricgauge.cli.options import Parsed
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import refuse_report_file
-from fabricgauge.cli.show import show
+from fabricgauge.cli.show import Printing, refuse_report_file, show
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.features import load_role
 from fabricgauge.model.request import describe_place
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import shown
@@ -110,8 +110,6 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     _refuse_beside_soak(ctx, soaks=options["soak"] is not None)
     classes = None
     if _refuse_beside_classes(ctx):
-        from fabricgauge.model.features import load_role
-
         classes = load_role("classes").parse_classes(options["victim_class"], options["bulk_class"])
     cli_options.refuse_unwritten_report(ctx)
     configured, from_files = settings.load(), cli_options.names_from_files(ctx)
@@ -122,11 +120,8 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     if dry_run:
         refuse_report_file("--dry-run")
     if options["campaign"]:
-        cli_options.refuse_without_effect(
-            ctx, _WITH_CAMPAIGN, "{} has no effect on --campaign, whose parts set it"
-        )
-        from fabricgauge.model.features import load_role
-
+        reason = "{} has no effect on --campaign, whose parts set it"
+        cli_options.refuse_without_effect(ctx, _WITH_CAMPAIGN, reason)
         with progress_shown(quiet) as progress:
             run = load_role("campaign")
             ctx.exit(run(options["campaign"], request, from_files, root, progress, printing))
@@ -140,14 +135,10 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         if dry_run:
             _print_commands(context)
         elif options["soak"]:
-            from fabricgauge.model.features import load_role
-
             names = ("soak", "soak_share", "answers", "echo_class")
             words = tuple(options[name] for name in names)
             ctx.exit(load_role("soak")(context, *words, printing))
         elif classes is not None:
-            from fabricgauge.model.features import load_role
-
             ctx.exit(load_role("classes").measure_classes(context, classes, printing))
         else:
             ctx.exit(_check(context, printing, curves))
@@ -182,10 +173,9 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
         reason = "{} has no effect on --soak, which sends its own messages at one pace"
         cli_options.refuse_without_effect(ctx, _WITH_SOAK, reason)
     elif not soaks:
-        every = {parameter.name or "" for parameter in ctx.command.params}
-        cli_options.refuse_without_effect(
-            ctx, every - {"soak_share", "answers", "echo_class"}, "{} needs --soak"
-        )
+        effective = {parameter.name or "" for parameter in ctx.command.params}
+        effective -= {"soak_share", "answers", "echo_class"}
+        cli_options.refuse_without_effect(ctx, effective, "{} needs --soak")
 
 
 #: Options with an effect on a victim and bulk in classes.
@@ -230,10 +220,8 @@ def _check_gpus(
     request: "MeasurementRequest", root: Path, printing: Printing,
     curves: "tuple[SuiteCurve, ...]", dry_run: bool, quiet: bool,
 ) -> int:  # fmt: skip
-    """Measure inside each node with a program that copies between its GPUs."""
     from fabricgauge.check.import_logs import create_imported_run
     from fabricgauge.cli.progress import progress_shown
-    from fabricgauge.model.features import load_role
 
     within_nodes = load_role("within_nodes")
     if dry_run:
@@ -245,8 +233,7 @@ def _check_gpus(
         judged, path = create_imported_run(
             root, settings.load(),
             lambda directory: within_nodes.measure_gpus(request, directory, command_line, progress),
-            progress,
-            curves,
+            progress, curves,
         )  # fmt: skip
     return show(judged, path, printing)
 

@@ -13,8 +13,6 @@ from fabricgauge.cli.overview import HELP_OPTIONS
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from fabricgauge.model.engine import Engine, Mpi
-
 
 @click.group(cls=VerbGroup, context_settings=HELP_OPTIONS)
 def engine() -> None:
@@ -23,17 +21,13 @@ def engine() -> None:
 
 @engine.command()
 @click.option(
-    "--mpicxx",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
+    "--mpicxx", type=click.Path(path_type=Path), metavar="PATH",
     help="C++ compiler wrapper of the MPI to build against. Default: the embedded MPI's.",
-)
+)  # fmt: skip
 @click.option(
-    "--compiler",
-    default="",
-    metavar="CXX",
+    "--compiler", default="", metavar="CXX",
     help="C++ compiler, e.g. clang++. Default: the wrapper's.",
-)
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Build again even if an engine for this MPI exists.")
 def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
     """Build the engine, or find the one already built, and print its path."""
@@ -43,15 +37,6 @@ def build(mpicxx: Path | None, compiler: str, force: bool) -> None:
     mpi = describe_mpi(mpicxx) if mpicxx else embedded_mpi()
     engine = build_engine(mpi, force=force, compiler=compiler)
     click.echo(engine.path)
-
-
-@engine.command(name="list")
-def list_() -> None:
-    """Show the MPIs on this machine and the engines built for them."""
-    from fabricgauge.nodes.engines.build import cached_engines
-    from fabricgauge.nodes.engines.find import find_mpis
-
-    _show(find_mpis(), tuple(cached_engines()))
 
 
 def _table(title: str, *heads: str) -> Table:
@@ -64,13 +49,17 @@ def _table(title: str, *heads: str) -> Table:
     return table
 
 
-def _show(mpis: tuple[Mpi, ...], engines: tuple[Engine, ...]) -> None:
+@engine.command(name="list")
+def list_() -> None:
+    """Show the MPIs on this machine and the engines built for them."""
     from rich.console import Console
     from rich.markup import escape
 
+    from fabricgauge.nodes.engines.build import cached_engines
+    from fabricgauge.nodes.engines.find import find_mpis
     from fabricgauge.nodes.engines.ready_made import ready_libraries
 
-    console = Console()
+    console, mpis, engines = Console(), find_mpis(), tuple(cached_engines())
     mpi_table = _table("MPI libraries", "MPI", "version", "mpicxx", "launcher")
     for mpi in mpis:
         name = f"{mpi.kind} (embedded)" if mpi.embedded else mpi.kind

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Printing
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.show import show
+from fabricgauge.cli.show import Printing, show
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.features import load_all
 from fabricgauge.store import settings
@@ -117,21 +116,22 @@ def _assign_hosts(sources: "tuple[Source, ...]", stated: tuple[str, ...]) -> "tu
 
     from fabricgauge.nodes.launch.launchers.nodes import expand_ranks
 
-    rows = [
-        (glob, expand_ranks(nodes, option="--hosts"))
-        for glob, _, nodes in (text.rpartition("=") for text in stated)
-    ]
-    rows.sort(key=lambda row: not row[0])
+    rows = []
+    for text in stated:
+        glob, _, nodes = text.rpartition("=")
+        rows.append((glob or "*", expand_ranks(nodes, option="--hosts"), not glob))
+    rows.sort(key=lambda row: row[2])
 
     def find_hosts(name: str) -> tuple[str, ...]:
-        return next((nodes for glob, nodes in rows if _matches(name, glob)), ())
+        """Return the hosts of the first pattern that matches the whole path or its last part."""
+        matching = (
+            hosts
+            for glob, hosts, _ in rows
+            if fnmatchcase(name, glob) or fnmatchcase(name, f"*/{glob}")
+        )
+        return next(matching, ())
 
     return tuple(replace(source, hosts=find_hosts(source.name)) for source in sources)
-
-
-def _matches(name: str, glob: str) -> bool:
-    """Check whether a pattern matches the whole path or its last part; "" matches everything."""
-    return not glob or fnmatchcase(name, glob) or fnmatchcase(name, f"*/{glob}")
 
 
 def _find_reference(name: str) -> "Reference":

@@ -1,26 +1,26 @@
 """``fabricgauge lab``: a virtual cluster on this machine."""
 
+from __future__ import annotations
+
 import re
 import sys
+from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from fabricgauge.cli.lab_text import (
-    daemon_text,
-    faults_text,
-    parse_bytes,
-    parse_fault,
-    status_text,
-    summary_text,
-)
 from fabricgauge.cli.nearest import LabGroup
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
-from fabricgauge.lab.state import load_complete, names
+from fabricgauge.lab.state import LabFault, LabState, load_complete, names
 from fabricgauge.model.errors import UsageError
+from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.settings import rate_bit_s
+
+if TYPE_CHECKING:
+    from fabricgauge.lab.status import DaemonStatus, LabStatus
 
 #: Actions on a node's Slurm daemon; each is a function of the scheduler.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
@@ -33,6 +33,7 @@ _name_option = click.option(
     help="Name of the lab. Several labs can exist at the same time.",
 )  # fmt: skip
 _named_option = click.option("--name", metavar="NAME", help="The same as NAME without the option.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(cls=LabGroup, context_settings=HELP_OPTIONS)
@@ -96,7 +97,7 @@ def execute(name: str, node: str, argv: tuple[str, ...]) -> None:
 @lab.command()
 @click.argument("lab_name", default="", metavar="[NAME]")
 @_named_option
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_json_option
 def status(lab_name: str, name: str | None, as_json: bool) -> None:
     """Show all labs, or the lab NAME: nodes, networks, active faults."""
     words = (lab_name,) if lab_name else ()
@@ -104,7 +105,7 @@ def status(lab_name: str, name: str | None, as_json: bool) -> None:
 
 
 @lab.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_json_option
 def list_(as_json: bool) -> None:
     """Show all labs: nodes, networks, active faults."""
     _show_status(None, as_json)
@@ -169,7 +170,7 @@ def fault(
     if kind is None or node is None or network is None:
         raise UsageError("lab fault: name KIND NODE NETWORK [VALUE]; see 'lab fault --list'")
     if kind == "link-up" and value is None:
-        _end_faults(name, node, network, cable_only=True)
+        _end_faults(name, node, network, "link-down")
         return
     from fabricgauge.lab.faults import inject
 
@@ -220,14 +221,13 @@ def parse_network(text: str) -> NetworkSpec:
     words = text.split(":")
     if len(words) not in (2, 3):
         raise UsageError(f"--network {text!r}: write NAME:RATE or NAME:RATE:MTU, e.g. net1:1G:9000")
-    mtu = parse_bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
+    mtu = _parse_bytes(words[2], f"--network {text!r}") if len(words) == 3 else 1500
     return NetworkSpec(words[0], rate_bit_s(words[1]), mtu)
 
 
-def _end_faults(name: str, node: str | None, network: str | None, cable_only: bool = False) -> None:
+def _end_faults(name: str, node: str | None, network: str | None, kind: str | None = None) -> None:
     from fabricgauge.lab.faults import heal as end_faults
 
-    kind = "link-down" if cable_only else None
     click.echo(faults_text(end_faults(load_complete(name), node, network, kind)))
 
 
@@ -253,3 +253,98 @@ def _fault_list(name: str) -> str:
     if name in names():
         lines.append(faults_text(load_complete(name)))
     return "\n".join(lines)
+
+
+def summary_text(state: LabState) -> str:
+    """Return the lab's nodes and networks, and its Slurm if it has one."""
+    lines = [f"lab {state.name}: {', '.join(node.name for node in state.nodes)}"]
+    lines += [
+        f"  {network.name}: {network.subnet} on {network.interface}, "
+        f"{link_rate(network.rate_bit_s)} per direction, MTU {network.mtu_bytes}"
+        for network in state.networks
+    ]
+    if state.rdma:
+        lines.append(f"  virtual machines with emulated {state.rdma}: ignore their speed")
+    else:
+        lines.append(f"  TCP congestion control: {state.congestion_control}")
+    if state.slurm:
+        lines.append("  Slurm: partition normal, controller on head")
+    return "\n".join(lines)
+
+
+def daemon_text(daemon: DaemonStatus) -> str:
+    """Return one daemon of the lab's Slurm, and whether it runs."""
+    state = f"runs (process {daemon.pid})" if daemon.running else "does not run"
+    return f"Slurm: {daemon.program} on {daemon.node} {state}"
+
+
+def status_text(status: LabStatus) -> str:
+    """Return the present state of a lab: nodes, networks, what is broken, faults, daemons."""
+    state = status.state
+    if not isinstance(state, LabState):
+        return f"lab {status.name}: broken: {state.reason}"
+    lines = [summary_text(state)]
+    if not status.standing:
+        machines = [node.name for node in state.nodes if state.rdma and node.index]
+        ended = [name for name in status.dead if name in machines]
+        reason = (
+            f"no process holds {', '.join(status.dead)}" if status.dead else "`up` did not finish"
+        )
+        if ended:
+            consoles = " and ".join(f"{state.directory}/console.{name}" for name in ended)
+            reason = f"the virtual machine of {', '.join(ended)} has ended; see its last output in"
+            reason = f"{reason} {consoles}"
+        command = f"fabricgauge lab down {status.name}"
+        lines.append(f"  broken: {reason}; remove it with '{command}'")
+    lines += [f"  fault: {_describe_fault(fault)}" for fault in state.faults]
+    lines += [f"  {daemon_text(daemon)}" for daemon in status.slurm]
+    return "\n".join(lines)
+
+
+def faults_text(state: LabState) -> str:
+    """Return the active faults, one per line."""
+    lines = [f"fault: {_describe_fault(fault)}" for fault in state.faults]
+    return "\n".join(lines) or f"lab {state.name}: no active faults"
+
+
+def _describe_fault(fault: LabFault) -> str:
+    return KINDS[fault.kind].wrong.format(
+        where=fault.where, amount=fault.amount, text=fault.text,
+        rate=link_rate(fault.amount), percent=fault.amount * 100,
+    )  # fmt: skip
+
+
+def parse_fault(kind: str, node: str, network: str, value: str | None) -> LabFault:
+    """Return the fault that the words describe; UsageError if VALUE is missing or not expected."""
+    value_form, command = KINDS[kind].value, f"lab fault {kind}"
+    if bool(value_form) != (value is not None):
+        raise UsageError(
+            f"{command}: " + (f"needs {value_form}" if value_form else f"takes no value {value!r}")
+        )
+    parsers: dict[str, Callable[[str], float]] = {
+        "RATE": rate_bit_s,
+        "BYTES": lambda text: _parse_bytes(text, command),
+        "PERCENT": lambda text: _parse_number(text.removesuffix("%"), command) / 100,
+        "PER_S": lambda text: _parse_number(text, command),
+    }
+    if value is None:
+        return LabFault(kind, node, network)
+    if value_form in parsers:
+        return LabFault(kind, node, network, parsers[value_form](value))
+    if value_form == "NAME=IP" and "=" not in value:
+        raise UsageError(f"{command}: {value!r} is not NAME=IP, e.g. c1=10.77.0.99")
+    return LabFault(kind, node, network, text=value)
+
+
+def _parse_bytes(text: str, command: str) -> int:
+    """Return a whole number of bytes; UsageError, which begins with ``command``, for other text."""
+    if not text.isdecimal() or not text.isascii():
+        raise UsageError(f"{command}: {text!r} is not a number of bytes")
+    return int(text)
+
+
+def _parse_number(text: str, command: str) -> float:
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"{command}: {text!r} is not a number") from error

@@ -3,14 +3,9 @@
 import io
 import os
 import sys
-from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from fabricgauge.cli.overview import help_text, overview, terminal_columns
-
-if TYPE_CHECKING:
-    from fabricgauge.model.answer import Form
 
 INTERRUPTED = 130
 #: Exit status if the output cannot be written: neither a pass nor a failure is visible.
@@ -72,10 +67,8 @@ def _run_click() -> int:
     import click
 
     from fabricgauge.cli.verbs import cli
-    from fabricgauge.model.answer import find_form
     from fabricgauge.model.errors import FabricgaugeError, UsageError
 
-    form = partial(find_form, sys.argv[1:], os.environ)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, _raise_interrupt)
     for stream in (sys.stdout, sys.stderr):
@@ -89,35 +82,35 @@ def _run_click() -> int:
     try:
         status = cli.main(standalone_mode=False, auto_envvar_prefix="FABRICGAUGE")
     except (click.exceptions.Abort, KeyboardInterrupt):
-        status = _answer_error(form(), "interrupted", INTERRUPTED)
+        status = _answer_error("interrupted", INTERRUPTED)
     except click.ClickException as error:
         error.show()
-        status = _answer_error(form(), error.format_message(), error.exit_code)
+        status = _answer_error(error.format_message(), error.exit_code)
     except FabricgaugeError as error:
         from fabricgauge.report.visible import visible
 
         click.echo(f"fabricgauge: {visible(str(error))}", err=True)
-        status = _answer_error(form(), str(error), error.exit_status)
+        status = _answer_error(str(error), error.exit_status)
     except BrokenPipeError:
         status = 0
     except Exception as error:
         status = _flush(0) or _report_unexpected(error)
-        status = _answer_error(form(), f"{type(error).__name__}: {error}", status)
+        status = _answer_error(f"{type(error).__name__}: {error}", status)
     return status if isinstance(status, int) else 0
 
 
-def _answer_error(form: "Form", text: str, status: int) -> int:
+def _answer_error(text: str, status: int) -> int:
     """Print an error to the scheduler or monitor that asks, as an INCONCLUSIVE; return its status.
 
     Another status would drain a node, or be an alarm, for a mistake on the command line.
     """
     from fabricgauge.cli.show import print_answer
-    from fabricgauge.model.answer import format_answer
+    from fabricgauge.model.answer import find_form, format_answer
     from fabricgauge.model.verdict import Outcome
 
+    form, outcome = find_form(sys.argv[1:], os.environ), Outcome.INCONCLUSIVE
     if form == "plain":
         return status
-    outcome = Outcome.INCONCLUSIVE
     return print_answer(form, outcome, format_answer(form, outcome, text))
 
 

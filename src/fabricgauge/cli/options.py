@@ -11,10 +11,9 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from fabricgauge.cli.printing import OutputPath, keep_verbose, report_file
-from fabricgauge.model.answer import FORMS, Form
+from fabricgauge.cli.show import OutputPath, formats, keep_verbose, report_file, require_format
+from fabricgauge.model.answer import FORMS
 from fabricgauge.model.errors import UsageError
-from fabricgauge.model.features import report_module
 from fabricgauge.model.pattern import BUFFERS
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
@@ -99,24 +98,6 @@ class Renamed(click.Option):
         return [word for word in self.opts if word not in self._former]
 
 
-def formats(kind: str) -> dict[str, Callable[..., str]]:
-    """Return the writers of a kind of report by the name of the format."""
-    from fabricgauge.report.formats import formats_of
-
-    return formats_of(importlib.import_module(report_module(kind)).KIND)
-
-
-def require_format(kind: str, name: str) -> str:
-    """Return the format's name if reports of that kind have it.
-
-    Raises:
-        UsageError: they do not have it; the message lists the formats that exist.
-    """
-    if name != "terminal" and name not in (known := formats(kind)):
-        raise UsageError(f"no report format {name!r}; choose from {', '.join(known)}")
-    return name
-
-
 class Formats(click.Option):
     """An option with the formats of a kind of report; help or a value loads their modules."""
 
@@ -197,15 +178,6 @@ def require_program(command: Sequence[str]) -> None:
         raise UsageError(f"no option {command[0]!r}; the program and its arguments come last")
 
 
-class Printing(msgspec.Struct, frozen=True):
-    """How a verb prints its report, and which outcomes its exit status counts as a failure."""
-
-    format: str = "terminal"
-    fail_on: tuple[Strictness, ...] = ()
-    to: Path | None = None
-    form: Form = "plain"
-
-
 def lab_option(
     text: str = "Nodes of a lab, a virtual cluster: NAME, or a new one for this command.",
     unnamed: str = OWN_LAB,
@@ -225,9 +197,10 @@ def _require_file_format(
     ctx: click.Context, _: click.Parameter, output: Path | None
 ) -> Path | None:
     """Refuse a file whose format the verb's reports lack, before anything is done."""
-    kinds = [option.kind for option in ctx.command.params if isinstance(option, Formats)]
-    if kinds and (file := report_file(ctx)):
-        require_format(kinds[0], file.format)
+    file = report_file(ctx)
+    for option in ctx.command.params:
+        if file and isinstance(option, Formats):
+            require_format(option.kind, file.format)
     return output
 
 

@@ -37,7 +37,7 @@ _CORE: dict[str, tuple[str, str]] = {
                "Find faults of nodes and networks, with evidence and remedy."),
     "lab": ("cli.lab:lab", "A virtual cluster on this machine: up, exec, list, down, faults."),
     "engine": ("cli.engine:engine", "Build and list the measuring program."),
-    "help": ("cli.help_:help_", "Show this page, or the page of a verb."),
+    "help": ("cli.verbs:help_", "Show this page, or the page of a verb."),
 }
 # fmt: on
 
@@ -92,17 +92,12 @@ def overview(columns: int = COLUMNS) -> str:
     import textwrap
 
     # A broken line goes on below the text of its first line, behind the last wide gap.
+    width, lines = max(columns, _LEAST_COLUMNS), page.splitlines()
+    indents = [" " * (line.rfind("  ") + 2 if "  " in line else 0) for line in lines]
     return "\n".join(
-        textwrap.fill(line, max(columns, _LEAST_COLUMNS), subsequent_indent=" " * _text_start(line))
-        if line
-        else line
-        for line in page.splitlines()
+        textwrap.fill(line, width, subsequent_indent=indent) if line else line
+        for line, indent in zip(lines, indents, strict=True)
     )
-
-
-def _text_start(line: str) -> int:
-    gap = line.rfind("  ")
-    return gap + 2 if gap >= 0 else 0
 
 
 def help_text(words: Sequence[str], columns: int) -> str | None:

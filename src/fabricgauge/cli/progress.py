@@ -149,10 +149,8 @@ class AnswerCount:
         """Count the answer of one more node; ``trouble`` is the problem with it, or empty."""
         self.unanswered -= 1
         self._progress.advance(self._task)
-        if not trouble:
-            return
-        self._troubles += 1
-        if self._troubles <= self.MOST_TROUBLES:
+        self._troubles += bool(trouble)
+        if trouble and self._troubles <= self.MOST_TROUBLES:
             self._progress.console.print(f"[yellow]{shown(trouble)}[/yellow]", highlight=False)
-        elif self._troubles == self.MOST_TROUBLES + 1:
+        elif trouble and self._troubles == self.MOST_TROUBLES + 1:
             self._progress.console.print("[yellow]see the report for more problems[/yellow]")

@@ -7,10 +7,8 @@ from typing import Any
 import click
 
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Printing
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import is_verbose, report_file
-from fabricgauge.cli.show import show, show_screen
+from fabricgauge.cli.show import Printing, is_verbose, report_file, show, show_screen
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.features import load_all
 from fabricgauge.model.pattern import PAIR_PATTERNS

@@ -1,26 +1,132 @@
-"""Print a report in a format; return the exit status of a judged run."""
+"""Print a report in a format, to the terminal or a file; return the exit status of a judged run.
+
+Click's context keeps the file of ``-o`` and how much ``-v`` shows: each verb has both options, and
+only the printing needs them.
+"""
 
 import contextlib
 import os
+import re
 import sys
+from collections.abc import Callable
 from datetime import datetime, timezone
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from fabricgauge.cli.options import Printing, formats, require_format
 from fabricgauge.cli.overview import terminal_columns
-from fabricgauge.cli.printing import ReportFile, is_verbose, report_file
 from fabricgauge.model.answer import STATUSES, Form
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.verdict import Outcome, exit_status
+from fabricgauge.model.features import report_module
+from fabricgauge.model.verdict import Outcome, Strictness, exit_status
 
 if TYPE_CHECKING:
     from fabricgauge.check.kept_screen import Screen
     from fabricgauge.check.run_context import RunContext
     from fabricgauge.model.judged import Judged
     from fabricgauge.report.interface import Setting
+
+
+#: Formats by the suffix of a file.
+SUFFIXES = {
+    ".html": "html", ".htm": "html", ".md": "markdown", ".json": "json", ".csv": "csv",
+    ".xml": "junit", ".prom": "prometheus", ".txt": "terminal",
+}  # fmt: skip
+
+#: A suffix of letters belongs to a file; a directory may be called runs-1.2.
+_SUFFIX = re.compile(r"\.[A-Za-z]{1,8}")
+
+_FILE, _VERBOSE = "fabricgauge.report_file", "fabricgauge.verbose"
+
+
+class ReportFile(msgspec.Struct, frozen=True):
+    """A file that gets the report besides the terminal, and its format."""
+
+    path: Path
+    format: str
+
+
+class OutputPath(click.Path):
+    """The type of ``-o``: a directory, or a file, which ``report_file`` returns.
+
+    A directory exists, ends with a slash, or has no suffix.
+    """
+
+    def __init__(self, only_file: bool = False) -> None:
+        super().__init__(path_type=Path, file_okay=False)
+        self._only_file = only_file
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        path = Path(value)
+        is_directory = str(value).endswith(os.sep) or path.is_dir()
+        if not self._only_file and (is_directory or not _SUFFIX.fullmatch(path.suffix)):
+            return super().convert(value, param, ctx)
+        format_name = SUFFIXES.get(path.suffix.lower())
+        if is_directory or format_name is None:
+            suffixes = ", ".join(sorted(SUFFIXES))
+            or_directory = "" if self._only_file else f"; a directory ends with /: {value}/"
+            self.fail(f"{value}: a report file ends in {suffixes}{or_directory}", param, ctx)
+        if not path.absolute().parent.is_dir():
+            self.fail(f"{value}: there is no directory {path.parent}; make it first", param, ctx)
+        if ctx is not None:
+            ctx.meta[_FILE] = ReportFile(path, format_name)
+        return None
+
+
+def report_file(ctx: click.Context | None = None) -> ReportFile | None:
+    """Return the file that ``-o`` names, None if it names none."""
+    ctx = ctx or click.get_current_context(silent=True)
+    return None if ctx is None else ctx.meta.get(_FILE)
+
+
+def keep_verbose(ctx: click.Context, _: click.Parameter, verbose: bool) -> None:
+    """Keep that the terminal gets all that a page holds."""
+    ctx.meta[_VERBOSE] = verbose
+
+
+def is_verbose() -> bool:
+    ctx = click.get_current_context(silent=True)
+    return ctx is not None and bool(ctx.meta.get(_VERBOSE))
+
+
+def refuse_report_file(option: str) -> None:
+    """Refuse ``-o FILE`` next to an option with which there is no report.
+
+    Raises:
+        UsageError: ``-o`` names a file.
+    """
+    if file := report_file():
+        raise UsageError(f"{option} makes no report, so -o {file.path} has no effect; leave it out")
+
+
+class Printing(msgspec.Struct, frozen=True):
+    """How a verb prints its report, and which outcomes its exit status counts as a failure."""
+
+    format: str = "terminal"
+    fail_on: tuple[Strictness, ...] = ()
+    to: Path | None = None
+    form: Form = "plain"
+
+
+def formats(kind: str) -> dict[str, Callable[..., str]]:
+    """Return the writers of a kind of report by the name of the format."""
+    from fabricgauge.report.formats import formats_of
+
+    return formats_of(import_module(report_module(kind)).KIND)
+
+
+def require_format(kind: str, name: str) -> str:
+    """Return the format's name if reports of that kind have it.
+
+    Raises:
+        UsageError: they do not have it; the message lists the formats that exist.
+    """
+    if name != "terminal" and name not in (known := formats(kind)):
+        raise UsageError(f"no report format {name!r}; choose from {', '.join(known)}")
+    return name
 
 
 def print_report(
@@ -100,7 +206,7 @@ def show(judged: "Judged", run: Path, printing: Printing, pattern: str = "") -> 
     if printing.form == "plain":
         print_report("run", judged, printing.format, printing.to, **fields)
         return exit_status(judged.overall, printing.fail_on)
-    from fabricgauge.report.content.answer import answer_run, apply_strictness
+    from fabricgauge.report.content.monitoring import answer_run, apply_strictness
 
     write_files("run", judged, printing.format, printing.to, **fields)
     outcome = apply_strictness(judged.overall, printing.fail_on)
@@ -125,7 +231,6 @@ def show_screen(outcome: Outcome, screen: "Screen", run: Path, printing: Printin
 
 
 def _run_fields(run: Path, printing: Printing) -> dict[str, Any]:
-    """Return the fields of a ``Setting`` for the report of a run."""
     html = run / "report.html"
     return {
         "run_directory": str(run), "html_file": str(html) if html.exists() else "",

@@ -47,6 +47,28 @@ def cli() -> None:
     """A go/no-go gauge for cluster interconnects."""
 
 
+@click.command("help", context_settings=HELP_OPTIONS)
+@click.argument("verbs", nargs=-1, metavar="[VERB]...")
+@click.pass_context
+def help_(ctx: click.Context, /, verbs: tuple[str, ...]) -> None:
+    """Show the help page of a verb, e.g. `help check` or `help lab up`."""
+    context = ctx.find_root()
+    if not verbs:
+        click.echo(overview())
+        return
+    for verb in verbs:
+        group = context.command
+        if not isinstance(group, click.Group):
+            ctx.fail(f"{context.command_path} has no verbs; see '{context.command_path} --help'")
+        command = group.get_command(context, verb)
+        if command is None:
+            words = group.words if isinstance(group, nearest.VerbGroup) else {}
+            known = group.list_commands(context)
+            ctx.fail(nearest.unknown_verb(verb, known, words, context.command_path))
+        context = click.Context(command, info_name=verb, parent=context)
+    click.echo(context.get_help())
+
+
 def _name_variables(command: click.Command, prefix: str) -> None:
     """Name the variable of each option by its word, as click does by its parameter."""
     if isinstance(command, click.Group):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.cli.typed import typed
 
-from fabricgauge.cli.options import Printing
+from fabricgauge.cli.show import Printing
 from fabricgauge.features.campaign.campaign_file import (
     RESULT_FILE,
     RESULT_FORMAT,

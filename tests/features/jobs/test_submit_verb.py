@@ -7,7 +7,7 @@ import pytest
 from tests.check.commands import fabricgauge
 from tests.report import sample
 
-from fabricgauge.cli.options import Printing
+from fabricgauge.cli.show import Printing
 from fabricgauge.features.jobs.options import (
     discarded_unless_submitted,
     show_run,

@@ -10,7 +10,7 @@ from tests.features.slurm_lab.slurm_jobs import until
 from tests.lab.conftest import marked
 from tests.rdma_guests import skip_without
 
-from fabricgauge.cli.lab_text import status_text
+from fabricgauge.cli.lab import status_text
 from fabricgauge.features.rdma_lab import start
 from fabricgauge.lab.host_access import access, entry
 from fabricgauge.lab.spec import LabSpec

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fabricgauge.cli.options import require_format
-from fabricgauge.cli.show import print_report
+from fabricgauge.cli.show import print_report, require_format
 from fabricgauge.features.application.profile import (
     import_profile,
     is_profile,

@@ -11,11 +11,10 @@ import msgspec
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.lab_text import parse_fault
+from fabricgauge.cli.lab import parse_fault
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import report_file
 from fabricgauge.cli.progress import progress_shown
-from fabricgauge.cli.show import deliver, make_setting, width, write_report_file
+from fabricgauge.cli.show import deliver, make_setting, report_file, width, write_report_file
 from fabricgauge.lab.faults import inject
 from fabricgauge.lab.spec import LabSpec, numbered_nodes
 from fabricgauge.lab.state import LabState

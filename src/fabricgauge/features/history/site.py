@@ -40,7 +40,7 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import percent
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report.content.verdicts import TONES
-from fabricgauge.report.render.palette import HEAT, UNMEASURED
+from fabricgauge.report.render.plots import HEAT, UNMEASURED
 from fabricgauge.report.visible import visible
 from fabricgauge.store.bundle import folder_name
 from fabricgauge.store.files.writing import make_folder, reporting

@@ -15,8 +15,7 @@ import click
 import msgspec
 
 from fabricgauge.check.conclude import conclude
-from fabricgauge.cli.options import Printing
-from fabricgauge.cli.show import show
+from fabricgauge.cli.show import Printing, show
 from fabricgauge.features.jobs.numbers import wait_for_jobs
 from fabricgauge.features.jobs.options import Submission
 from fabricgauge.features.jobs.slurm import slurm

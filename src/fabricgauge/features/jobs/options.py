@@ -11,8 +11,7 @@ import msgspec
 
 from fabricgauge.check.programs import engine_for
 from fabricgauge.check.target import describe_run
-from fabricgauge.cli.options import Printing
-from fabricgauge.cli.show import show
+from fabricgauge.cli.show import Printing, show
 from fabricgauge.features.jobs.job import JobFiles, JobWriter
 from fabricgauge.features.jobs.numbers import job_numbers_of, scancel_command
 from fabricgauge.features.jobs.on_head import lab_outside

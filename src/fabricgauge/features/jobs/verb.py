@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Printing, combine_options
+from fabricgauge.cli.options import combine_options
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.progress import progress_shown
+from fabricgauge.cli.show import Printing, refuse_report_file
 from fabricgauge.features.jobs.check_job import submit_check, with_nodes
 from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
 from fabricgauge.features.jobs.options import Submission, resume_run, show_when_complete, submit_run

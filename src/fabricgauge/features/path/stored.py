@@ -6,8 +6,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from fabricgauge.cli.options import require_format
-from fabricgauge.cli.show import print_report
+from fabricgauge.cli.show import print_report, require_format
 from fabricgauge.features.path.changes_content import change_sections, headline
 from fabricgauge.features.path.comparing import compare_paths
 from fabricgauge.features.path.published_paths import is_listing, reference_paths
