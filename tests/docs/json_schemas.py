@@ -42,7 +42,7 @@ from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.surveyed import LikeNodes, Surveyed
 from fabricgauge.model.varied import Varied
 from fabricgauge.model.verdict import Outcome, Verdict
-from fabricgauge.report.content.cases import ConcurrentCase
+from fabricgauge.report.interface import ConcurrentCase
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "schemas"
 

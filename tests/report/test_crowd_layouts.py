@@ -7,8 +7,9 @@ from tests.report import fabric_sample
 from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.suite import SuiteCurve, UnparsedLine
-from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
+from fabricgauge.report.content.cases import concurrent_cases
 from fabricgauge.report.formats import report
+from fabricgauge.report.interface import ConcurrentCase
 
 
 @pytest.fixture(scope="module")

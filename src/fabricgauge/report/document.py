@@ -335,10 +335,8 @@ def _show_block(block: Block, medium: Medium) -> Iterator[Block]:
     elif isinstance(block, Plots):
         yield replace(block, beside=_show_blocks(block.beside, medium))
     elif isinstance(block, Judgement):
-        entries = (
-            replace(entry, blocks=_show_blocks(entry.blocks, medium)) for entry in block.entries
-        )
-        yield replace(block, entries=tuple(entry for entry in entries if entry.blocks))
+        shown = ((entry.label, _show_blocks(entry.blocks, medium)) for entry in block.entries)
+        yield replace(block, entries=tuple(Entry(*entry) for entry in shown if entry[1]))
     elif isinstance(block, Table):
         visible = [medium in column.on for column in block.columns]
         rows, remark = _cut(block.rows, block.limit, medium, block.more)

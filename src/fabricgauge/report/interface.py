@@ -91,44 +91,61 @@ class Gauge(msgspec.Struct, frozen=True):
     series: Iterable[tuple[Mapping[str, str], float]]
 
 
-class CrowdRow(msgspec.Struct, frozen=True):
-    """Hold one size of many ranks' cases: seconds per operation, and rates.
+class ConcurrentCase(msgspec.Struct, frozen=True):
+    """Hold one case of many ranks: times in s per sample, rates in bytes/s and messages/s, summed.
 
-    ``throughput_bytes_per_s`` is that of all pairs, or of one rank in a chain; None without
-    payload. ``messages_per_s`` is 0 if messages are not counted.
+    It is an entry of the JSON report as it is. Rates are 0 if messages are not counted.
+    ``throughput_bytes_per_s`` is the sum of all pairs if messages are counted, else that of one
+    rank or pair (``words.patterns.throughput``).
+
+    The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
+    A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
+    over all launches. Launches whose median waits for processors made are left out unless it is so
+    in all of them: then ``waiting`` is true.
+    ``overlap`` is 0 to 1, None for a blocking operation.
     """
 
-    message_bytes: int
-    samples: int
-    minimum_s: float
-    median_s: float
-    maximum_s: float
-    throughput_bytes_per_s: float | None
-    messages_per_s: float
-
-
-class CrowdTable(msgspec.Struct, frozen=True):
-    """Hold what many ranks measured together in one pattern, by message size."""
-
-    place: str
+    network: str | None
     pattern: str
     ranks: int
     pairs: int
+    load: str
+    message_bytes: int
     window: int
-    rows: tuple[CrowdRow, ...]
+    median_s: float
+    low_s: float
+    high_s: float
+    confidence: float
+    p90_s: float
+    p99_s: float | None
+    p999_s: float | None
+    minimum_s: float
+    maximum_s: float
+    samples: int
+    launches: int
+    clock: str
+    clock_error_s: float
+    late_starts: int
+    waiting: bool
+    overlap: float | None
+    compute_s: float
+    messages_per_s: float
+    bytes_per_s: float
+    load_bytes_per_s: float
+    throughput_bytes_per_s: float | None
 
 
 class Layout(msgspec.Struct, frozen=True):
     """Hold curves for another suite's layout, each with where it was measured.
 
-    ``remarks`` stand above them; ``version`` is that of fabricgauge. ``crowds`` are tables of many
-    ranks.
+    ``remarks`` stand above them; ``version`` is that of fabricgauge. ``crowds`` are the cases of
+    many ranks in one pattern, by message size.
     """
 
     version: str
     remarks: tuple[str, ...]
     curves: tuple[tuple[str, Curve], ...]
-    crowds: tuple[CrowdTable, ...] = ()
+    crowds: tuple[tuple[str, tuple[ConcurrentCase, ...]], ...] = ()
 
 
 @dataclass(frozen=True)

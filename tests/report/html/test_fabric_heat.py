@@ -6,16 +6,15 @@ from hypothesis import strategies as st
 from tests.report import fabric_sample
 
 from fabricgauge.model.pairs import PairAnalysis, Quantity
-from fabricgauge.report.content.matrix_pictures import (
+from fabricgauge.report.content.pairs import (
     CODES,
     MOST_CELLS,
+    _note,
     cells_of,
     heat_map,
 )
-from fabricgauge.report.content.pairs import _note
 from fabricgauge.report.picture import HeatMap, Histogram
-from fabricgauge.report.render.palette import CALM, HEAT, UNMEASURED
-from fabricgauge.report.render.plots import heat_data, spectrum_data
+from fabricgauge.report.render.plots import CALM, HEAT, UNMEASURED, heat_data, spectrum_data
 
 NODES = fabric_sample.names(8)
 

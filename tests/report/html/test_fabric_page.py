@@ -13,7 +13,7 @@ from benchmarks.report_scale import browser
 from tests.report import fabric_sample, sample
 from tests.report.html.test_page import Page
 
-from fabricgauge.report.content.matrix_pictures import heat_map
+from fabricgauge.report.content.pairs import heat_map
 from fabricgauge.report.formats import report
 
 NODES = fabric_sample.names(8)

@@ -47,8 +47,7 @@ def describe_findings(judged: Judged) -> tuple[doc.Judgement, ...]:
     ranked.sort(key=lambda pair: (pair[1].explanation != "fault", -abs(pair[1].effect)))
     verdict_kinds = find_kinds(judged)
     return tuple(
-        _describe_finding(place, analysis, finding, verdict_kinds)
-        for place, (analysis, finding) in enumerate(ranked)
+        _describe_finding(place, *pair, verdict_kinds) for place, pair in enumerate(ranked)
     )
 
 
@@ -58,28 +57,24 @@ def _describe_finding(
     finding: PairFinding,
     verdict_kinds: Mapping[VerdictSubject, Kind],
 ) -> doc.Judgement:
-    word = finding_kind(analysis, finding, verdict_kinds)
-    part = (
-        name_part(finding.part, finding.names)
-        if finding.explanation == "fault"
-        else _BETWEEN_GROUPS
-    )
+    word, is_fault = finding_kind(analysis, finding, verdict_kinds), finding.explanation == "fault"
     figure = f"{finding.quantity} at {size(finding.message_bytes)}"
     comparison = f"{figure} is {describe_effect(finding.effect, ' than for its peers')}"
     low, high = sorted((finding.low, finding.high))
     q = f"q < {_LEAST_Q:g}" if finding.q < _LEAST_Q else f"q = {finding.q:.2g}"
     confidence = (
         f"interval {signed(low)} to {signed(high)}; explains {counted(finding.affected, 'pair')};"
+        f" {q} (false-discovery rate)"
     )
-    confidence += f" {q} (false-discovery rate)"
     limit = doc.RowLimit("and {count} more", {doc.SCREEN: MOST_EVIDENCE})
     entries = (
         doc.Entry("Confidence", (doc.Paragraph(confidence),)),
         doc.Entry("Evidence", (doc.Items(finding.evidence, limit=limit),)),
     )
     return doc.Judgement(
-        word, _TONES[word], named(analysis.matrix.network), part, comparison + _REMARKS[word],
-        entries,
+        word, _TONES[word], named(analysis.matrix.network),
+        name_part(finding.part, finding.names) if is_fault else _BETWEEN_GROUPS,
+        comparison + _REMARKS[word], entries,
         open=place < FIRST_OPEN, on=doc.ALL if place < MOST_FINDINGS else doc.ALL & ~doc.SCREEN,
     )  # fmt: skip
 
@@ -114,14 +109,13 @@ def named_failures(judged: Judged) -> tuple[Verdict, ...]:
     Failures of the whole network count only if none names a node. Consequences are left out.
     """
     rules = (*GONE, "pairs", "lossy")
-    failures = [
+    failures = tuple(
         verdict
         for verdict in judged.verdicts
-        if verdict.rule in rules
-        and verdict.outcome is Outcome.FAIL
-        and verdict.id not in judged.follows
-    ]
-    return tuple(verdict for verdict in failures if verdict.about.names) or tuple(failures)
+        if verdict.rule in rules and verdict.outcome is Outcome.FAIL
+        if verdict.id not in judged.follows
+    )
+    return tuple(verdict for verdict in failures if verdict.about.names) or failures
 
 
 def heading(judgements: Sequence[doc.Judgement], told_apart: bool = False) -> str:
@@ -139,7 +133,6 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
         return
     judgements = describe_findings(judged)
     apart = tuple(f"{verdict.subject}: {verdict.summary}" for verdict in named_failures(judged))
-
     more = "and {count} more; the HTML report lists them"
     remark = more.format(count=f"{len(judgements) - MOST_FINDINGS:,}")
     blocks = (
@@ -148,11 +141,9 @@ def faults(judged: Judged) -> Iterator[doc.Section]:
         *([doc.Paragraph(remark, "caution", doc.SCREEN)] * (len(judgements) > MOST_FINDINGS)),
         *_suspects(judged, more),
         doc.Items(tuple(summary(judged)), on=doc.TRACKER | doc.PAGE),
-    )  # fmt: skip
-    title = heading(judgements, bool(apart))
-    urgent = bool(apart) or any(
-        judgement.word in ("FAULT", "SUSPECTED") for judgement in judgements
     )
+    title, words = heading(judgements, bool(apart)), {judgement.word for judgement in judgements}
+    urgent = bool(apart or words & {"FAULT", "SUSPECTED"})
     yield doc.Section("fault", title, blocks, nav="At fault", urgent=urgent)
 
 
@@ -161,32 +152,20 @@ def _suspects(judged: Judged, more: str) -> Iterator[doc.Block]:
     lines, rows, verdict_kinds = [], list[tuple[doc.Inline, ...]](), find_kinds(judged)
     for analysis in judged.fabric.analyses:
         network = named(analysis.matrix.network or None)
-        explained = {
-            name
-            for thing in verdict_kinds
-            if thing.kind == "node" and thing.network == network
-            for name in thing.names
-        }
+        nodes = (t for t in verdict_kinds if t.kind == "node" and t.network == network)
+        explained = {name for node in nodes for name in node.names}
         for suspect in analysis.suspects:
             same = VerdictSubject(suspect.part, network, suspect.names).thing in verdict_kinds
             if same or explained & set(suspect.names):
                 continue
-            part, effect = (
-                name_part(suspect.part, suspect.names),
-                describe_effect(suspect.effect),
-            )
+            part, effect = name_part(suspect.part, suspect.names), describe_effect(suspect.effect)
             figure = f"{suspect.quantity} at {size(analysis.matrix.message_bytes)}"
+            why, test = suspect.reason, suspect.next_test
             lines.append(
-                f"suspect: {part}: {figure} is {effect}; not confirmed: {suspect.reason};"
-                f" next: {suspect.next_test}"
+                f"suspect: {part}: {figure} is {effect}; not confirmed: {why}; next: {test}"
             )
-            cells = (
-                f"{named(analysis.matrix.network)}: {figure}",
-                effect,
-                suspect.reason,
-                suspect.next_test,
-            )
-            rows.append((doc.Cell(part, strong=True), *cells))
+            place = f"{named(analysis.matrix.network)}: {figure}"
+            rows.append((doc.Cell(part, strong=True), place, effect, why, test))
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_SUSPECTS})
     yield doc.Items(tuple(lines), limit=limit, on=doc.SCREEN)
     if rows:
@@ -222,10 +201,8 @@ def bad_nodes(judged: Judged) -> dict[str, str]:
     for analysis in judged.fabric.analyses:
         for slow in analysis.findings:
             if slow.part in _WAYS and finding_kind(analysis, slow, verdict_kinds) == "FAULT":
-                comparison = (
-                    f"{slow.quantity} at {size(slow.message_bytes)} {describe_effect(slow.effect)}"
-                )
-                why = f"{analysis.matrix.network} {comparison}{_WAYS[slow.part]}"
+                figure = f"{analysis.matrix.network} {slow.quantity} at {size(slow.message_bytes)}"
+                why = f"{figure} {describe_effect(slow.effect)}{_WAYS[slow.part]}"
                 reasons.setdefault(slow.names[0], why)
     return reasons
 

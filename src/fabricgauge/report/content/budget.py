@@ -12,9 +12,7 @@ from fabricgauge.report import document as doc
 
 def budget(judged: Judged) -> doc.Section:
     """Return a table of parts for each path whose number of switches is known."""
-    blocks = [
-        block for path in latency_budgets(judged.run) for block in _blocks(path)
-    ]  # fmt: skip
+    blocks = [block for path in latency_budgets(judged.run) for block in _blocks(path)]
     return doc.Section("budget", "Latency budget", tuple(blocks))
 
 
@@ -28,24 +26,17 @@ def _blocks(latency: LatencyBudget | Skipped) -> Iterator[doc.Block]:
         f"{latency.network}{path}: {microseconds(latency.latency_s)} µs, half round trip{sized}",
         kind="strong",
     )
-    cables = counted(latency.switches + 1, "cable")
-    rows = [
+    length = "length not stated: cable=METRES in --network"
+    if latency.cables_s is not None:
+        length = f"{latency.cable_m:g} m each, 5 ns a metre"
+    rows = (
         (counted(latency.switches, "switch", "switches"), *_share(latency.switches_s, latency),
          f"{latency.switch.seconds * 1e9:g} ns each: {latency.switch.source}"),
-    ]  # fmt: skip
-    if latency.cables_s is None:
-        rows.append((cables, "–", "–", "length not stated: cable=METRES in --network"))
-    else:
-        rows.append(
-            (
-                cables,
-                *_share(latency.cables_s, latency),
-                f"{latency.cable_m:g} m each, 5 ns a metre",
-            )
-        )
-    rest = "the rest: adapters, buses and software of both nodes"
-    rows.append(("both ends", *_share(latency.ends_s, latency), rest))
-    yield doc.Table(doc.heads("part", ">µs", ">share", "from"), tuple(rows))
+        (counted(latency.switches + 1, "cable"), *_share(latency.cables_s, latency), length),
+        ("both ends", *_share(latency.ends_s, latency),
+         "the rest: adapters, buses and software of both nodes"),
+    )  # fmt: skip
+    yield doc.Table(doc.heads("part", ">µs", ">share", "from"), rows)
     if not latency.fits:
         yield doc.Paragraph(
             f"Switches and cables alone take longer than {microseconds(latency.latency_s)} µs: the"
@@ -54,7 +45,9 @@ def _blocks(latency: LatencyBudget | Skipped) -> Iterator[doc.Block]:
         )
 
 
-def _share(seconds: float, latency: LatencyBudget) -> tuple[str, str]:
+def _share(seconds: float | None, latency: LatencyBudget) -> tuple[str, str]:
+    if seconds is None:
+        return "–", "–"
     sign = "−" if seconds < 0 else ""
     share = percent(abs(seconds) / latency.latency_s)
     return f"{sign}{microseconds(abs(seconds))}", f"{sign}{share}"

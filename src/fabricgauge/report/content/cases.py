@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-import msgspec
-
 from fabricgauge.judge.stats.series import (
     Observation,
     find_usable,
@@ -19,53 +17,9 @@ from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import digits, duration, percent, size
 from fabricgauge.model.words.patterns import LOADS, throughput
 from fabricgauge.report.content.curves import P99_SAMPLES, P999_SAMPLES, spread
+from fabricgauge.report.interface import ConcurrentCase
 from fabricgauge.report.picture import Mark, Picture, PlotCurve, position
 from fabricgauge.report.visible import visible
-
-
-class ConcurrentCase(msgspec.Struct, frozen=True):
-    """Hold one case of many ranks: times in s per sample, rates in bytes/s and messages/s, summed.
-
-    It is an entry of the JSON report as it is. Rates are 0 if messages are not counted.
-    ``throughput_bytes_per_s`` is the sum of all pairs if messages are counted, else that of one
-    rank or pair (``words.patterns.throughput``).
-
-    The median is that of the launches' medians, ``low_s`` to ``high_s`` spans all their intervals.
-    A percentile is the worst launch's, None if no launch had enough samples; late starts are summed
-    over all launches. Launches whose median waits for processors made are left out unless it is so
-    in all of them: then ``waiting`` is true.
-    ``overlap`` is 0 to 1, None for a blocking operation.
-    """
-
-    network: str | None
-    pattern: str
-    ranks: int
-    pairs: int
-    load: str
-    message_bytes: int
-    window: int
-    median_s: float
-    low_s: float
-    high_s: float
-    confidence: float
-    p90_s: float
-    p99_s: float | None
-    p999_s: float | None
-    minimum_s: float
-    maximum_s: float
-    samples: int
-    launches: int
-    clock: str
-    clock_error_s: float
-    late_starts: int
-    waiting: bool
-    overlap: float | None
-    compute_s: float
-    messages_per_s: float
-    bytes_per_s: float
-    load_bytes_per_s: float
-    throughput_bytes_per_s: float | None
-
 
 #: Key of equal cases, in the order of the report: idle before loaded, since ratios refer to idle.
 _CaseKey = tuple[str, str, int, int, bool, str, int, int]
@@ -73,30 +27,24 @@ _CaseKey = tuple[str, str, int, int, bool, str, int, int]
 
 def concurrent_cases(run: Run) -> tuple[ConcurrentCase, ...]:
     """Return every completed case of many ranks, smallest first within a pattern."""
-    networks: dict[_CaseKey, str | None] = {}
     observations: dict[_CaseKey, list[Observation]] = {}
     for launch in run.launches:
         for observation in find_usable(launch.number, launch.measurements):
             case = observation.measurement
-            if case is None or case.together is None:
-                continue
-            key = (
-                launch.network or "", case.pattern, case.together.ranks, case.together.pairs,
-                case.load != "none", case.load, case.message_bytes, case.window,
-            )  # fmt: skip
-            networks[key] = launch.network
-            observations.setdefault(key, []).append(observation)
-    return tuple(_merge(networks[key], observations[key]) for key in sorted(observations))
+            if case is not None and case.together is not None:
+                key = (
+                    launch.network or "", case.pattern, case.together.ranks, case.together.pairs,
+                    case.load != "none", case.load, case.message_bytes, case.window,
+                )  # fmt: skip
+                observations.setdefault(key, []).append(observation)
+    return tuple(_merge(key[0] or None, observations[key]) for key in sorted(observations))
 
 
 def _merge(network: str | None, measured: Sequence[Observation]) -> ConcurrentCase:
     observations = select_undisturbed(measured)
     estimate = time_estimate(observations)
-    cases = [
-        observation.measurement
-        for observation in observations
-        if observation.measurement is not None
-    ]
+    measurements = (observation.measurement for observation in observations)
+    cases = [measurement for measurement in measurements if measurement is not None]
     times = [case.times for case in cases if case.times is not None]
     together = [case.together for case in cases if case.together is not None]
     case, ranks_result = cases[0], together[0]
@@ -195,7 +143,6 @@ PAIRS = Axis(
 
 
 def _time_us(case: ConcurrentCase) -> Drawn:
-    """Return the median with its interval; the tail is the 99th percentile."""
     tail = case.p99_s if case.p99_s is not None else case.high_s
     return case.median_s * 1e6, case.low_s * 1e6, case.high_s * 1e6, tail * 1e6
 

@@ -17,10 +17,12 @@ def brief_ceilings(judged: Judged) -> doc.Section:
     for name in (*names, *({OWN_CHOICE} & {*judged.ceilings})):
         ceiling = judged.ceilings.get(name)
         if isinstance(ceiling, Ceiling):
-            sentence = f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction"
-            sentence += f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
-            sentence += f" ({ceiling.payload_per_packet_bytes} payload bytes per"
-            sentence += f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+            calculation = f" = {ceiling.steps[-1].expression}" if ceiling.steps else ""
+            sentence = (
+                f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction{calculation}"
+                f" ({ceiling.payload_per_packet_bytes} payload bytes per"
+                f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+            )
         else:
             sentence = f"no ceiling: {ceiling.reason if ceiling else 'not computed'}"
         lines.append(doc.Paragraph(f"{name}: {sentence}"))

@@ -77,14 +77,14 @@ def describe_loss(pairs: Sequence[Pair]) -> str:
     if all(_whole_speed(pair) < _SLOWER for pair in pairs):
         return f"{describe_change(pairs)}{chance}"
     speeds = (
-        (_speed(difference.ratio, pair.a.quantity), difference)
+        (_speed(difference.ratio, pair.a.quantity), difference.message_bytes)
         for pair in pairs
         for difference in pair.differences
     )
-    speed, worst = min(speeds, key=lambda item: item[0])
+    speed, length = min(speeds, key=lambda item: item[0])
     if speed >= _SLOWER:
         return pairs[0].regression or pairs[0].doubt
-    size_words = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
+    size_words = "" if length is None else f"at {size(length)} "
     return f"{size_words}B is {_describe_speed(speed)}{chance}"
 
 
@@ -93,7 +93,6 @@ def _whole_speed(pair: Pair) -> float:
 
 
 def _speed(ratio: float, quantity: Quantity) -> float:
-    """Return B's speed as a multiple of A's."""
     return 1.0 / ratio if quantity in LESS_IS_BETTER else ratio
 
 
@@ -149,21 +148,17 @@ def _against(pair: Pair, tolerance: float) -> Picture:
     span = min(max(farthest, least_span), max(LARGEST_SPAN, least_span))
     marks = []
     for length, difference in sized:
-        ends = (
-            difference.change,
-            (difference.low or difference.ratio) - 1.0,
-            (difference.high or difference.ratio) - 1.0,
-        )
+        ratio = difference.ratio
+        ends = (difference.change, *((e or ratio) - 1.0 for e in (difference.low, difference.high)))
         y, low, high = (min(max(100.0 * end, -span), span) for end in ends)
         samples = (
-            f"{estimate.samples:,}" if estimate.samples else "unknown"
-            for estimate in (difference.a, difference.b)
+            f"{side} {f'{estimate.samples:,}' if estimate.samples else 'unknown'}"
+            for side, estimate in (("A", difference.a), ("B", difference.b))
         )
         marks.append(Mark(
             position(length), y, low, high, size(length),
             change(difference.change, pair.a.quantity),
-            interval(difference), STANDINGS[difference.standing],
-            ", ".join(f"{side} {count}" for side, count in zip("AB", samples, strict=True)),
+            interval(difference), STANDINGS[difference.standing], ", ".join(samples),
         ))  # fmt: skip
     band = (-100.0 * tolerance, 100.0 * tolerance)
     label = f"B against A, %, {better_is(pair.a.quantity)}"
@@ -233,7 +228,7 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
     """
     if len(metrics) < FEWEST_METRICS:
         return ()
-    numbered = [(number, metric) for number, metric in enumerate(metrics, 1)]
+    numbered = [*enumerate(metrics, 1)]
     kinds = group_by(
         numbered, lambda pair: "latency" if pair[1].quantity in LESS_IS_BETTER else "bandwidth"
     )
@@ -241,12 +236,12 @@ def metric_blocks(metrics: Sequence[Metric], a: str, b: str) -> tuple[doc.Block,
     for kind, of_kind in (*sorted(kinds.items(), reverse=True), ("all", numbered)):
         shares = [metric.better for _, metric in of_kind]
         # Rounded: the difference of equal shares is no mean of its own.
-        mean, ends = round(math.fsum(shares) / len(shares), 9), (min(shares), max(shares))
-        rows.append((kind, f"{len(shares):,}", signed(mean), signed(median(shares)),
-                     f"{signed(ends[0])} to {signed(ends[1])}"))  # fmt: skip
-        label = f"{kind}: mean {signed(mean)}, {signed(ends[0])} to {signed(ends[1])}"
+        mean = signed(round(math.fsum(shares) / len(shares), 9))
+        ends = f"{signed(min(shares))} to {signed(max(shares))}"
+        rows.append((kind, f"{len(shares):,}", mean, signed(median(shares)), ends))
         if kind != "all":
-            series.append(PlotCurve(label, [_metric_mark(*pair) for pair in of_kind]))
+            marks = [_metric_mark(*pair) for pair in of_kind]
+            series.append(PlotCurve(f"{kind}: mean {mean}, {ends}", marks))
     farthest = max(
         abs(end) for metric in metrics for end in (metric.low, metric.better, metric.high)
     )
@@ -306,16 +301,14 @@ def plot_levels(varied: Varied) -> tuple[Picture, ...]:
 
 
 def _times_over_sizes(title: str, factor: str, figures: Sequence[LevelFigure]) -> Picture:
-    lines = group_by(sorted(figures, key=lambda level: int(level.level)), lambda x: x.level)
-    series = tuple(
-        PlotCurve(visible(f"{factor} {name}"), [
-            _level_mark(level, position(level.message_bytes or 0), size(level.message_bytes or 0))
-            for level in sorted(levels, key=lambda level: level.message_bytes or 0)
-        ])
-        for name, levels in lines.items()
-    )  # fmt: skip
+    ordered = sorted(figures, key=lambda level: (int(level.level), level.message_bytes or 0))
+    series = []
+    for name, levels in group_by(ordered, lambda level: level.level).items():
+        sized = ((level, level.message_bytes or 0) for level in levels)
+        marks = [_level_mark(level, position(length), size(length)) for level, length in sized]
+        series.append(PlotCurve(visible(f"{factor} {name}"), marks))
     name = shortened(visible(f"{title}, over sizes"), LONGEST_TITLE)
-    return Picture(name, f"{SHOWN['time'][0]}, {better_is('time')}", True, series)
+    return Picture(name, f"{SHOWN['time'][0]}, {better_is('time')}", True, tuple(series))
 
 
 def level_tables(varied: Varied) -> Iterator[doc.Table]:
@@ -323,19 +316,13 @@ def level_tables(varied: Varied) -> Iterator[doc.Table]:
     for name, of_factor in group_by(varied.levels, lambda level: level.factor).items():
         numbers = sorted({int(level.level) for level in of_factor})
         rows = []
-        for key, figures in group_by(of_factor, _level_row).items():
+        by_row = group_by(of_factor, lambda at: (at.title, at.quantity, at.message_bytes))
+        for (title, _, length), figures in by_row.items():
             cells = {int(level.level): _level_cell(level) for level in figures}
-            length = "" if key[2] is None else size(key[2])
-            rows.append((key[0], length, *(cells.get(number, "–") for number in numbers)))
-        columns = (
-            *doc.heads("curve", "size"),
-            *doc.figure_heads(*(f"{name} {n}" for n in numbers)),
-        )
-        yield doc.Table(columns, tuple(rows))
-
-
-def _level_row(level: LevelFigure) -> tuple[str, Quantity, int | None]:
-    return level.title, level.quantity, level.message_bytes
+            length_words = "" if length is None else size(length)
+            rows.append((title, length_words, *(cells.get(number, "–") for number in numbers)))
+        figure_heads = doc.figure_heads(*(f"{name} {number}" for number in numbers))
+        yield doc.Table((*doc.heads("curve", "size"), *figure_heads), tuple(rows))
 
 
 def _level_cell(level: LevelFigure) -> str:
@@ -361,33 +348,20 @@ def _level_mark(level: LevelFigure, x: float, place: str, divided: bool = False)
     parts = level.parts if divided else 1
     ends = [end / parts for end in (level.figure.value, level.figure.low, level.figure.high)]
     y, low, high = (end * SHOWN[level.quantity][1] for end in ends)
-    words = [with_unit(end, UNITS[level.quantity]) for end in ends]
-    return Mark(
-        x,
-        y,
-        low,
-        high,
-        place,
-        words[0],
-        f"{words[1]} to {words[2]}",
-        f"{level.parts} at once",
-        f"{level.figure.samples} blocks",
-    )
+    value, least, most = (with_unit(end, UNITS[level.quantity]) for end in ends)
+    count, blocks = f"{level.parts} at once", f"{level.figure.samples} blocks"
+    return Mark(x, y, low, high, place, value, f"{least} to {most}", count, blocks)
 
 
 def _plot_factor(varied: Varied, factor: Factor) -> Iterator[Picture]:
     words = tuple(map(visible, factor.levels))
+    ticks = {float(place): word for place, word in enumerate(words)}
     effects_of_factor = (effect for effect in varied.effects if effect.factor == factor.name)
-    for (title, _), effects in group_by(
-        effects_of_factor, lambda effect: (effect.title, effect.quantity)
-    ).items():
-        series = tuple(_series(words, effects))
-        if series:
-            yield _effects(
-                visible(f"{factor.name}: {title}"), f"change against {words[0]}, %", series,
-                x_label=visible(factor.name),
-                ticks={float(place): word for place, word in enumerate(words)},
-            )  # fmt: skip
+    curves = group_by(effects_of_factor, lambda effect: (effect.title, effect.quantity))
+    for (title, _), effects in curves.items():
+        if series := tuple(_series(words, effects)):
+            name, label = visible(f"{factor.name}: {title}"), f"change against {words[0]}, %"
+            yield _effects(name, label, series, x_label=visible(factor.name), ticks=ticks)
 
 
 def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[PlotCurve]:
@@ -398,21 +372,19 @@ def _series(words: Sequence[str], effects: Sequence[CurveEffect]) -> Iterator[Pl
     each_size = (size_effect for effect in effects for size_effect in effect.sizes)
     by_size = group_by(each_size, lambda size_effect: size_effect.message_bytes)
     chances = {
-        place: min(
-            (effect.chance for effect in effects_of_size if math.isfinite(effect.chance)),
-            default=math.inf,
-        )
-        for place, effects_of_size in by_size.items()
+        length: min(filter(math.isfinite, (effect.chance for effect in of_size)), default=math.inf)
+        for length, of_size in by_size.items()
     }
-    clearest_sizes = sorted(by_size, key=lambda place: chances[place])[:MOST_SIZES]
-    for place, of_size in by_size.items():
-        if place in clearest_sizes and len(by_size) > 1:
-            lines.append(("all sizes" if place is None else size(place), of_size))
+    clearest_sizes = sorted(by_size, key=lambda length: chances[length])[:MOST_SIZES]
+    for length, of_size in by_size.items():
+        if length in clearest_sizes and len(by_size) > 1:
+            lines.append(("all sizes" if length is None else size(length), of_size))
     first = Mark(0.0, 0.0, 0.0, 0.0, words[0], "the first", "–", "", "")
     for label, line in lines:
-        known_effects = (
-            (place, effect) for place, effect in enumerate(line, start=1) if _is_known(effect)
-        )
-        marks = [_mark(effect, float(place), words[place]) for place, effect in known_effects]
+        marks = [
+            _mark(effect, float(place), words[place])
+            for place, effect in enumerate(line, start=1)
+            if _is_known(effect)
+        ]
         if marks:
             yield PlotCurve(label, [first, *marks])

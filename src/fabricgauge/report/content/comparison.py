@@ -151,21 +151,16 @@ def headline(comparison: Comparison) -> str:
     lost = [curve.curve for curve in comparison.unmatched if curve.lost]
     if comparison.outcome == "undecided" and lost:
         names = listed(list(dict.fromkeys(map(_describe_curve, lost))), _MOST_LOST)
-        return (
-            f"B lacks {counted(len(lost), 'curve')} that A has: {names}. Measure them, or compare"
-            " the others with --only"
-        )
-    doubtful = [pair for pair in comparison.pairs if pair.doubt]
-    if doubtful:
-        sentence = f"Undecided in {len(doubtful)} of {total}"
-        return f"{sentence}: {describe_loss(doubtful)}"
+        sentence = f"B lacks {counted(len(lost), 'curve')} that A has: {names}"
+        return f"{sentence}. Measure them, or compare the others with --only"
+    if doubtful := [pair for pair in comparison.pairs if pair.doubt]:
+        return f"Undecided in {len(doubtful)} of {total}: {describe_loss(doubtful)}"
     if comparison.outcome == "undecided":
         return f"The intervals are too wide to show a difference of {allowed} in {total}"
     return "A and B have no curve in common"
 
 
 def _invalid_reason(comparison: Comparison) -> str:
-    """Return the first reason, with its side."""
     if comparison.shared:
         return comparison.shared
     for side, comparison_side in (("A", comparison.a), ("B", comparison.b)):
@@ -180,27 +175,14 @@ def _share(tolerance: float) -> str:
 
 
 def _sides(comparison: Comparison) -> doc.Section:
-    sides = (("A", comparison.a), ("B", comparison.b))
-    rows = tuple(
-        (
-            doc.Cell(side, strong=True),
-            f"{comparison_side.kind} {comparison_side.name}",
-            "; ".join(f"{key} {value}" for key, value in comparison_side.facts.items()),
-        )
-        for side, comparison_side in sides
-    )
     limit = doc.RowLimit("and {count} more notes; the HTML report has them", _MOST_NOTES)
-    notes = (
-        doc.Items(
-            tuple(
-                f"{side}: {note}"
-                for note in dict.fromkeys((*comparison_side.invalid, *comparison_side.notes))
-            ),
-            limit=limit,
-        )
-        for side, comparison_side in sides
-    )
-    table = doc.Table(doc.heads("side", "source", "~facts"), rows)
+    rows, notes = [], []
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        facts = "; ".join(f"{key} {value}" for key, value in side.facts.items())
+        rows.append((doc.Cell(name, strong=True), f"{side.kind} {side.name}", facts))
+        lines = (f"{name}: {note}" for note in dict.fromkeys((*side.invalid, *side.notes)))
+        notes.append(doc.Items(tuple(lines), limit=limit))
+    table = doc.Table(doc.heads("side", "source", "~facts"), tuple(rows))
     return doc.Section("sides", "A and B", (table, *notes), nav="A and B")
 
 
@@ -234,9 +216,11 @@ def _overview(comparison: Comparison) -> doc.Section:
             signed(summary.largest_change), digits(summary.mean_ratio), str(summary.worse),
             str(summary.better), str(summary.within), str(summary.open),
         ))  # fmt: skip
-    note = "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four"
-    note += f" columns count sizes: beyond ± {_share(comparison.tolerance)}, within it, and"
-    note += " those whose interval reaches across a limit."
+    note = (
+        "Changes are shares of A. B ÷ A is the geometric mean over the sizes. The last four columns"
+        f" count sizes: beyond ± {_share(comparison.tolerance)}, within it, and those whose"
+        " interval reaches across a limit."
+    )
     blocks = (doc.Table(columns, tuple(rows)), doc.Paragraph(note, on=doc.PAGE)) if rows else ()
     on = doc.ALL if len(rows) > 1 else doc.PAGE
     return doc.Section("pairs", "Curves side by side", blocks, nav="Curves", on=on)
@@ -258,12 +242,10 @@ def _result(pair: Pair) -> str:
 
 
 def _title(pair: Pair) -> str:
-    """Name what was compared: the figure, its direction, and the hosts."""
     return " / ".join(dict.fromkeys((_describe_curve(pair.a), _describe_curve(pair.b))))
 
 
 def _describe_curve(curve: SuiteCurve) -> str:
-    """Name a curve by suite, benchmark and the meaning of a figure."""
     sign = " ↔ " if curve.directions == 2 else " → "
     hosts_words = sign.join(curve.hosts[:2]) + (" …" if len(curve.hosts) > 2 else "")
     hosts = f", {hosts_words}" if len(curve.hosts) > 1 else ""
@@ -274,18 +256,15 @@ def _describe_curve(curve: SuiteCurve) -> str:
         return f"{curve.benchmark} ({curve.what}{pairs}{hosts}){network_words}"
     processes = f", {curve.processes}" if curve.processes else ""
     rate = ", message rate" if curve.quantity == "message_rate" else ""
-    name = f"{curve.suite} {curve.benchmark}"
-    return f"{name} ({curve.what}{pairs}{processes}{rate}{hosts}){network_words}"
+    figure = f"{curve.what}{pairs}{processes}{rate}{hosts}"
+    return f"{curve.suite} {curve.benchmark} ({figure}){network_words}"
 
 
 def _origin(curve: SuiteCurve) -> str:
-    """Return the suite, its version and the rule by which its unit was read."""
     version = f" {curve.version}" if curve.version else ""
     lines = f", lines {curve.first_line}-{curve.last_line}" if curve.last_line else ""
-    return (
-        f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule};"
-        f" {curve.source or 'source unknown'}{lines}"
-    )
+    place = f"{curve.source or 'source unknown'}{lines}"
+    return f"{curve.suite}{version}, {curve.statistic} per size, {curve.unit_rule}; {place}"
 
 
 def _pairs(comparison: Comparison) -> Iterator[doc.Section]:
@@ -335,8 +314,7 @@ def _crossings(pair: Pair) -> Iterator[str]:
         if crossover.significant:
             ends = f"{size(crossover.from_bytes)} and {size(crossover.to_bytes)}"
             yield f"B becomes the {crossover.becomes} one between {ends}{method}"
-    insignificant = sum(not crossover.significant for crossover in pair.crossovers)
-    if insignificant:
+    if insignificant := sum(not crossover.significant for crossover in pair.crossovers):
         verb = "is" if insignificant == 1 else "are"
         yield f"{counted(insignificant, 'change')} of sign that {verb} not significant"
 
@@ -366,7 +344,6 @@ def _sizes(pair: Pair, tolerance: float, is_open: bool) -> doc.Block:
 
 
 def _figure(estimate: Estimate, quantity: Quantity) -> str:
-    """Return the value in the quantity's unit, without the unit."""
     if quantity == "time":
         return microseconds(estimate.value)
     if quantity in ("bandwidth", "bus_bandwidth"):

@@ -70,9 +70,8 @@ def worst_first(verdicts: Iterable[_Judged]) -> tuple[_Judged, ...]:
 def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
     """Return the number of verdicts by outcome: ``1 FAIL, 7 PASS``."""
     counts = Counter(verdict.outcome for verdict in verdicts)
-    return ", ".join(
-        f"{counts[outcome]:,} {outcome.value}" for outcome in Outcome if counts[outcome]
-    )
+    outcomes = (outcome for outcome in Outcome if counts[outcome])
+    return ", ".join(f"{counts[outcome]:,} {outcome.value}" for outcome in outcomes)
 
 
 def headline(judged: Judged) -> str:
@@ -142,7 +141,6 @@ def describe_limit(limit: Threshold | None) -> str:
 
 
 def _table_headline(judged: Judged) -> str:
-    """Return the first table of the worst outcome, and the number of such tables."""
     worst_tables = [table for table in judged.tables if table.outcome is judged.overall]
     if not worst_tables:
         return "No table can pass or fail: that takes a one-way stream and a stated network."
@@ -158,13 +156,9 @@ def _unreachable(judged: Judged) -> tuple[Verdict, ...]:
 
     Verdicts stand in the order of the rules, those nearest to a cause first.
     """
+    gone = (verdict for verdict in judged.verdicts if verdict.rule in GONE)
     decided = (Outcome.FAIL, Outcome.INCONCLUSIVE)
-    gone = (
-        verdict
-        for verdict in judged.verdicts
-        if verdict.rule in GONE and verdict.outcome in decided
-    )
-    return worst_first(gone)
+    return worst_first(verdict for verdict in gone if verdict.outcome in decided)
 
 
 def _caveat(judged: Judged) -> str:
@@ -184,15 +178,11 @@ def one_way_peaks(judged: Judged) -> tuple[BestRate, ...]:
                 for point in curve.points
                 if point.bandwidth
             ]
-            large = [
-                best_rate
-                for best_rate in carried
-                if best_rate.message_bytes >= judged.sustained_bytes
-            ]
+            large = [rate for rate in carried if rate.message_bytes >= judged.sustained_bytes]
             rates_by_network.setdefault(curve.network, []).extend(large or carried)
     # The rule `fraction` chooses alike: the highest median may be the luckiest one.
     return tuple(
-        max(rates, key=lambda best_rate: (best_rate.bandwidth.supported, best_rate.bandwidth.low))
+        max(rates, key=lambda rate: (rate.bandwidth.supported, rate.bandwidth.low))
         for rates in rates_by_network.values()
         if rates
     )
@@ -224,12 +214,10 @@ def consequences(judged: Judged) -> tuple[Verdict, ...]:
 
 
 def _describe_peak(peak: BestRate) -> str:
-    limit = peak.limit_bytes_s or float("inf")
-    rate = peak.bandwidth
+    limit, rate = peak.limit_bytes_s or float("inf"), peak.bandwidth
     figure = digits(rate.value / 1e6, supported_digits(rate, 5))
     return (
         f"{named(peak.curve.network)} carries {figure} MB/s per direction"
         f" ({peak.curve.origin_node} → {peak.curve.target_node}, {size(peak.message_bytes)}),"
-        f" {share_of(rate, limit)} of its ceiling of"
-        f" {megabytes_per_s(limit)} MB/s."
+        f" {share_of(rate, limit)} of its ceiling of {megabytes_per_s(limit)} MB/s."
     )

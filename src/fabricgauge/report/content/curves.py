@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.estimate import Curve, CurvePoint
+from fabricgauge.model.estimate import Curve, CurvePoint, Estimate
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.pattern import PATTERNS
 from fabricgauge.model.words import sentences
@@ -119,20 +119,16 @@ def _throughputs(judged: Judged, network: str | None) -> Picture:
     for curve in curves_of(judged, network, _SINGLE_MESSAGES):
         marks = []
         for point in curve.points:
-            rate = point_throughput(curve, point)
+            rate, time = point_throughput(curve, point), point.time
             if rate is not None:
-                time = point.time
-                ends = (rate * time.value / time.high, rate * time.value / time.low)
-                estimate = msgspec.structs.replace(time, value=rate, low=ends[0], high=ends[1])
-                marks.append(estimate_mark(
-                    point.message_bytes, estimate, 1e-6, f"{megabytes_per_s(rate)} MB/s",
-                    f"{megabytes_per_s(ends[0])} to {megabytes_per_s(ends[1])} MB/s",
-                    "size / time", _count(point),
-                ))  # fmt: skip
+                low, high = (rate * time.value / end for end in (time.high, time.low))
+                estimate = msgspec.structs.replace(time, value=rate, low=low, high=high)
+                marks.append(_rate_mark(point, estimate, "size / time"))
         name = PATTERNS[curve.pattern].name
-        series.append(PlotCurve(visible(f"{name} {direction(curve)}"), marks))
+        if marks:
+            series.append(PlotCurve(visible(f"{name} {direction(curve)}"), marks))
     title = "Throughput of single messages"
-    return Picture(title, "MB/s, size / time", False, tuple(c for c in series if c.marks))
+    return Picture(title, "MB/s, size / time", False, tuple(series))
 
 
 def _times(judged: Judged, network: str | None, pattern: str) -> Picture:
@@ -188,22 +184,23 @@ def _rates(
     series = tuple(curve for curve in curves if curve.marks)
     return Picture(
         f"Bandwidth, {direction_words}", f"MB/s, {direction_words}", False, series,
-        ceiling_line(limit, series),
-        limit / 1e6 if limit else None, patterns=patterns,
+        ceiling_line(limit, series), limit / 1e6 if limit else None, patterns=patterns,
     )  # fmt: skip
 
 
 def _rate_marks(curve: Curve, limit: float | None) -> Iterator[Mark]:
     for point in curve.points:
-        rate = point.bandwidth
-        if rate:
-            mark = estimate_mark(
-                point.message_bytes, rate, 1e-6, f"{megabytes_per_s(rate.value)} MB/s",
-                f"{megabytes_per_s(rate.low)} to {megabytes_per_s(rate.high)} MB/s",
-                f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known",
-                _count(point),
-            )  # fmt: skip
-            yield _with_recheck(mark, point)
+        if rate := point.bandwidth:
+            share = f"{percent(rate.value / limit)} of the ceiling" if limit else "no ceiling known"
+            yield _with_recheck(_rate_mark(point, rate, share), point)
+
+
+def _rate_mark(point: CurvePoint, rate: Estimate, note: str) -> Mark:
+    value, low, high = map(megabytes_per_s, (rate.value, rate.low, rate.high))
+    interval = f"{low} to {high} MB/s"
+    return estimate_mark(
+        point.message_bytes, rate, 1e-6, f"{value} MB/s", interval, note, _count(point)
+    )
 
 
 def _count(point: CurvePoint) -> str:
@@ -212,9 +209,9 @@ def _count(point: CurvePoint) -> str:
 
 def ceiling_line(limit: float | None, series: Sequence[PlotCurve]) -> tuple[Line, ...]:
     """Return the ceiling in MB/s, if known."""
-    lines = (
-        level_line(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6) if limit else ()
-    )
+    if not limit:
+        return ()
+    lines = level_line(f"ceiling {megabytes_per_s(limit)} MB/s", series, limit / 1e6)
     return tuple(line._replace(is_ceiling=True) for line in lines)
 
 
@@ -229,18 +226,18 @@ def _floors(judged: Judged, network: str | None, series: tuple[PlotCurve, ...]) 
 
     The wire's line begins where it comes near the fastest message.
     """
-    marks = [mark for series in series for mark in series.marks]
+    marks = [mark for curve in series for mark in curve.marks]
     limits = (
         verdict.threshold
         for verdict in judged.verdicts
         if verdict.about.kind == "network" and verdict.network == network and verdict.threshold
     )
-    floors = {
+    floors = (
         limit.value
         for limit in limits
         if limit.unit.split(" ")[0] == "s" and limit.relation in ("at least", ">=", "≥")
-    }
-    for floor_s in sorted(floor for floor in floors if floor > 0):
+    )
+    for floor_s in sorted({floor for floor in floors if floor > 0}):
         yield from level_line(f"floor of the medium {duration(floor_s)}", series, floor_s * 1e6)
     ceiling = judged.ceilings.get(OWN_CHOICE if network is None else network)
     if isinstance(ceiling, Ceiling) and marks:

@@ -117,17 +117,15 @@ def _classes(surveyed: Surveyed) -> doc.Section:
 
 
 def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
-    yield doc.Heading(
-        f"class {number}: {counted(len(like.nodes), 'node')}: {shortened(like.nodes)}"
-    )
-    if like.oddities:
-        differences = doc.Items(tuple(map(_oddity, like.oddities)))
-        yield doc.Fold("Different from their peers", "", (differences,), open=True)
-    if like.splits:
-        differences = doc.Items(
-            tuple(f"{split.attribute}: {_nodes_by_value(split.values)}" for split in like.splits)
-        )
-        yield doc.Fold("Differences without a majority", "", (differences,), open=True)
+    nodes = counted(len(like.nodes), "node")
+    yield doc.Heading(f"class {number}: {nodes}: {shortened(like.nodes)}")
+    splits = (f"{split.attribute}: {_nodes_by_value(split.values)}" for split in like.splits)
+    for title, differences in (
+        ("Different from their peers", map(_oddity, like.oddities)),
+        ("Differences without a majority", splits),
+    ):
+        if items := tuple(differences):
+            yield doc.Fold(title, "", (doc.Items(items),), open=True)
     namings = (
         (f"interface of {naming.adapter}", _nodes_by_value(naming.names)) for naming in like.namings
     )
@@ -136,9 +134,8 @@ def _class(number: int, like: LikeNodes) -> Iterator[doc.Block]:
 
 def _oddity(oddity: Oddity) -> str:
     """Return ``c17: firmware of XL710 is 5.04; 1,993 like nodes have 6.01``."""
-    usual_nodes = counted(oddity.usual_count, "peer") + (
-        " has" if oddity.usual_count == 1 else " have"
-    )
+    verb = "has" if oddity.usual_count == 1 else "have"
+    usual_nodes = f"{counted(oddity.usual_count, 'peer')} {verb}"
     nodes, is_part = shortened(oddity.nodes), not oddity.value or not oddity.usual
     if is_part and oddity.attribute.startswith(ADAPTER):
         difference = f"{oddity.attribute} is missing" if oddity.usual else f"has {oddity.attribute}"
@@ -154,11 +151,8 @@ def _nodes_by_value(values: Iterable[tuple[str, Sequence[str]]]) -> str:
 
 def _features(like: LikeNodes) -> Iterator[tuple[str, str]]:
     """Yield rows of a class: an adapter's attributes in one row, the settings in the last."""
-    ends = {
-        key: _SEPARATOR + key.removeprefix(ADAPTER)
-        for key in like.traits
-        if key.startswith(ADAPTER)
-    }
+    adapters = (key for key in like.traits if key.startswith(ADAPTER))
+    ends = {key: _SEPARATOR + key.removeprefix(ADAPTER) for key in adapters}
     settings = []
     for attribute, value in like.traits.items():
         if end := ends.get(attribute):
@@ -186,36 +180,28 @@ def _near(surveyed: Surveyed) -> doc.Section:
             heading = doc.Heading(f"class {number}, by {like.example}")
             blocks += [heading, words.nearness(example)]
             with_gpus |= bool(example.gpus)
+    title = nav = "Adapters, sockets"
     if with_gpus:
         distances = "; ".join(f"{word} is {meaning}" for word, meaning in words.DISTANCES.items())
-        blocks.append(
-            doc.Paragraph(f"Distances between adapter and GPU, nearest first: {distances}.")
-        )
-    title = "Adapters, sockets" + " and GPUs" * with_gpus
-    nav = "Adapters, sockets" + ", GPUs" * with_gpus
+        remark = f"Distances between adapter and GPU, nearest first: {distances}."
+        blocks.append(doc.Paragraph(remark))
+        title, nav = f"{title} and GPUs", f"{nav}, GPUs"
     return doc.Section("near", title, tuple(blocks), nav=nav, on=doc.PAGE)
 
 
 def _networks(surveyed: Surveyed) -> doc.Section:
     blocks: list[doc.Block] = []
-    all_networks = surveyed.fabric.networks
-    for network in all_networks:
+    networks, unjoined = surveyed.fabric.networks, surveyed.fabric.unjoined
+    for network in networks:
         facts = [("members", words.listed(network.members)), ("rate", network.rate_origin)]
-        same_wire = [
-            peer.name for peer in all_networks if peer.wire == network.wire and peer is not network
-        ]
-        if network.wire and same_wire:
+        peers = (peer for peer in networks if peer.wire == network.wire and peer is not network)
+        if network.wire and (same_wire := [peer.name for peer in peers]):
             facts.append(("shared wire", f"also used by {listed(same_wire)}"))
-        blocks += [
-            doc.Heading(f"network {words.network_title(network)}"),
-            doc.FactList(tuple(facts)),
-        ]
+        heading = doc.Heading(f"network {words.network_title(network)}")
+        blocks += [heading, doc.FactList(tuple(facts))]
         blocks += show_calculation(surveyed.ceilings[network.name])
     blocks = blocks or [doc.Paragraph("No network connects these nodes.")]
-    blocks += [
-        doc.Paragraph(sentence, kind="caution", on=doc.PAGE)
-        for sentence in surveyed.fabric.unjoined
-    ]
+    blocks += [doc.Paragraph(sentence, kind="caution", on=doc.PAGE) for sentence in unjoined]
     return doc.Section("networks", "Networks and their ceilings", tuple(blocks), nav="Networks")
 
 
@@ -273,10 +259,8 @@ def _visible_facts(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[s
     visible_names = {"all", "default"}
     if isinstance(inventory.node, Node):
         wired = frozenset(name for adapter in inventory.adapters for name in adapter.interfaces)
-        visible_names |= {
-            interface.name
-            for interface in words.ordered(inventory.node, wired)[: words.MOST_INTERFACES]
-        }
+        first = words.ordered(inventory.node, wired)[: words.MOST_INTERFACES]
+        visible_names |= {interface.name for interface in first}
     return tuple(
         (name, value)
         for name, value in sorted(facts.items())

@@ -51,13 +51,10 @@ def folded(names: Iterable[str]) -> str:
             plain.append(name)
         else:
             groups.setdefault((match[1], match[3]), set()).add(match[2])
-    parts = [*plain]
     for (prefix, suffix), numbers in groups.items():
         ranges = str(RangeSet.fromlist(numbers))
-        parts.append(
-            f"{prefix}[{ranges}]{suffix}" if len(numbers) > 1 else prefix + ranges + suffix
-        )
-    return ",".join(parts)
+        plain.append(f"{prefix}{f'[{ranges}]' if len(numbers) > 1 else ranges}{suffix}")
+    return ",".join(plain)
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -90,14 +87,11 @@ def adapter(adapter: Adapter) -> str:
 
 
 def _pcie(adapter: Adapter) -> list[str]:
-    if isinstance(adapter.pcie_now, Skipped):
+    link, capable = adapter.pcie_now, adapter.pcie_capable
+    if isinstance(link, Skipped):
         return []
-    able = (
-        "" if isinstance(adapter.pcie_capable, Skipped) else f" (can {lanes(adapter.pcie_capable)})"
-    )
-    return [
-        f"PCIe {lanes(adapter.pcie_now)}{able if adapter.pcie_now != adapter.pcie_capable else ''}"
-    ]
+    is_whole = isinstance(capable, Skipped) or capable == link
+    return [f"PCIe {lanes(link)}" if is_whole else f"PCIe {lanes(link)} (can {lanes(capable)})"]
 
 
 def lanes(link: PcieLink) -> str:
@@ -122,13 +116,10 @@ def port(port: RdmaPort) -> str:
 def _enabled(port: RdmaPort) -> list[str]:
     """Return the width and speed that are enabled, if the port does not run at both of them."""
     lanes, lane_bit_s = max(port.lanes_enabled, default=0), max(port.lane_bit_s_enabled, default=0)
-    if (port.lanes, port.lane_bit_s) == (lanes, lane_bit_s):
-        return []
-    words = [
-        *([counted(lanes, "lane")] if lanes else []),
-        *([f"{link_rate(lane_bit_s)} a lane"] if lane_bit_s else []),
-    ]
-    return [f"enabled: {' at '.join(words)}"] if words else []
+    words = [counted(lanes, "lane")] * bool(lanes)
+    words += [f"{link_rate(lane_bit_s)} a lane"] * bool(lane_bit_s)
+    is_usual = (port.lanes, port.lane_bit_s) == (lanes, lane_bit_s)
+    return [f"enabled: {' at '.join(words)}"] if words and not is_usual else []
 
 
 def gpu(gpu: Gpu) -> str:
@@ -139,17 +130,13 @@ def gpu(gpu: Gpu) -> str:
 def interfaces(node: Node, wired: frozenset[str] = frozenset()) -> doc.Table:
     """Return a row for each; interfaces of adapters (``wired``) and with addresses come first."""
     columns = doc.heads("interface", "driver", "state", ">rate", ">MTU", "addresses")
-    limit = doc.RowLimit(
-        "{count} more interfaces are in the JSON report", {doc.PAGE: MOST_INTERFACES}
-    )
+    words = "{count} more interfaces are in the JSON report"
+    limit = doc.RowLimit(words, {doc.PAGE: MOST_INTERFACES})
     return doc.Table(columns, tuple(map(_interface, ordered(node, wired))), limit=limit)
 
 
 def ordered(node: Node, wired: frozenset[str]) -> list[Interface]:
-    return sorted(
-        node.interfaces,
-        key=lambda interface: (interface.name not in wired, not interface.addresses),
-    )
+    return sorted(node.interfaces, key=lambda port: (port.name not in wired, not port.addresses))
 
 
 def _interface(interface: Interface) -> tuple[str, ...]:

@@ -153,42 +153,34 @@ def copies(judged: Judged) -> Iterator[doc.Section]:
         if not rates:
             continue
         curves = curves_of(judged, network, ("bandwidth",))
-        by_size = [
-            {point.message_bytes: point.bandwidth for point in curve.points} for curve in curves
-        ]
+        columns: dict[str, dict[int, float]] = {}
+        for curve in curves:
+            carried = ((point.message_bytes, point.bandwidth) for point in curve.points)
+            columns[f"network\n{direction(curve)}"] = {n: rate.value for n, rate in carried if rate}
+        for node, sizes in rates.items():
+            columns[f"{node}\nGPU to host"] = {n: copy.to_host for n, copy in sizes.items()}
+            columns[f"{node}\nhost to GPU"] = {n: copy.to_device for n, copy in sizes.items()}
         timed = sorted({length for sizes in rates.values() for length in sizes})
         rows = []
         for length in key_sizes(curves) or timed:
-            figures = [
-                rate.value if (rate := rates_of_curve.get(length)) else None
-                for rates_of_curve in by_size
-            ]
-            for sizes in rates.values():
-                copy = sizes.get(length)
-                figures += [copy.to_host, copy.to_device] if copy else [None, None]
+            figures = (column.get(length) for column in columns.values())
             cells = ("–" if figure is None else megabytes_per_s(figure) for figure in figures)
             rows.append((size(length), *cells))
-        heads = [f"network\n{direction(curve)}" for curve in curves]
-        heads += [
-            f"{node}\n{direction_words}"
-            for node in rates
-            for direction_words in ("GPU to host", "host to GPU")
-        ]
         title = f"Copies between GPU and host: {named(network)}; medians in MB/s"
-        table = doc.Table(doc.figure_heads("size", *heads), tuple(rows))
+        table = doc.Table(doc.figure_heads("size", *columns), tuple(rows))
         yield doc.Section("copies", title, (table,), nav="Copies", intro=_COPIES)
 
 
+_CURVES = (
+    "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to its"
+    " 99th percentile. Point at a mark for its figures; a click on a legend entry hides or shows"
+    " it. A hollow mark was refuted by a second measurement."
+)
+
+
 def curves(judged: Judged) -> doc.Section:
-    intro = (
-        "Medians with their 95 % intervals (whiskers). The tint above a latency curve reaches to"
-    )
-    intro += (
-        " its 99th percentile. Point at a mark for its figures; a click on a legend entry hides"
-    )
-    intro += " or shows it. A hollow mark was refuted by a second measurement."
     plots = (doc.Deferred(lambda: _plots(judged)),)
-    return doc.Section("curves", "Curves", plots, nav="Curves", intro=intro, on=doc.PAGE)
+    return doc.Section("curves", "Curves", plots, nav="Curves", intro=_CURVES, on=doc.PAGE)
 
 
 def _plots(judged: Judged) -> list[doc.Block]:
@@ -212,10 +204,8 @@ _CASES = (
 
 def cases(judged: Judged) -> doc.Section:
     tables = tuple(_case_table(judged, curve) for curve in pair_curves(judged))
-    none = (doc.Paragraph("No case was measured."),)
-    return doc.Section(
-        "cases", "Cases in figures", tables or none, nav="Cases", intro=_CASES, on=doc.PAGE
-    )
+    blocks = tables or (doc.Paragraph("No case was measured."),)
+    return doc.Section("cases", "Cases in figures", blocks, nav="Cases", intro=_CASES, on=doc.PAGE)
 
 
 def _case_table(judged: Judged, curve: Curve) -> doc.Fold:
@@ -272,18 +262,12 @@ def _stopped_by(record: Measurement) -> str:
 
 
 def _records(judged: Judged, curve: Curve, message_bytes: int) -> list[Measurement]:
-    """Return the records of all launches for one point of a curve."""
     identity = (curve.pattern, curve.variant, message_bytes, curve.origin_node, curve.target_node)
     measurements = []
     for launch in judged.run.launches:
         hosts = dict(enumerate(launch.nodes))
-        for measurement in launch.measurements if launch.network == curve.network else ():
-            ends = (hosts.get(measurement.origin, ""), hosts.get(measurement.target, ""))
-            if (
-                measurement.pattern,
-                measurement.variant,
-                measurement.message_bytes,
-                *ends,
-            ) == identity:
-                measurements.append(measurement)
+        for case in launch.measurements if launch.network == curve.network else ():
+            ends = (hosts.get(case.origin, ""), hosts.get(case.target, ""))
+            if (case.pattern, case.variant, case.message_bytes, *ends) == identity:
+                measurements.append(case)
     return measurements

@@ -1,4 +1,4 @@
-"""Report a run to CI systems and collectors: a test case per verdict, key gauges.
+"""Report to CI systems, collectors and monitors: a test case per verdict, key gauges, one line.
 
 As with the exit status, FAIL is a failure; INVALID and INCONCLUSIVE are errors, since nothing was
 decided; WARN passes with its text; ``--fail-on`` makes failures of them. A run that decided nothing
@@ -7,20 +7,23 @@ not read its suite as a pass.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from datetime import datetime, timezone
 from typing import get_args
 
 import msgspec
 
+from fabricgauge.model.answer import Form, PerformanceFigure, format_answer
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.estimate import Curve
+from fabricgauge.model.finding import Diagnosis, Severity
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.pairs import PairAnalysis, Part
 from fabricgauge.model.pattern import LATENCY_PATTERNS
-from fabricgauge.model.verdict import Outcome, Verdict, exit_status
+from fabricgauge.model.verdict import Outcome, Strictness, Verdict, exit_status
 from fabricgauge.model.words.networks import is_loopback, named
+from fabricgauge.report.content import preflight
 from fabricgauge.report.content.at_fault import find_kinds, finding_kind
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s, worst_first
 from fabricgauge.report.content.curves import pair_curves
@@ -56,14 +59,12 @@ def suite(judged: Judged, setting: Setting) -> TestSuite:
         "MPI": run.environment.get("MPI", ""),
     }  # fmt: skip
     cases = list(_cases(judged, setting))
-    run_element = _element(judged.overall, judged, setting)
-    if judged.overall is Outcome.SKIPPED or (
-        run_element and all(case.element != run_element for case in cases)
-    ):
-        kind, sentence = judged.overall.value, headline(judged)
-        cases.insert(
-            0, TestCase("fabricgauge", "overall", element=run_element, kind=kind, message=sentence)
-        )
+    element, kind = _element(judged.overall, judged, setting), judged.overall.value
+    is_hidden = bool(element) and all(case.element != element for case in cases)
+    if is_hidden or judged.overall is Outcome.SKIPPED:
+        sentence = headline(judged)
+        whole = TestCase("fabricgauge", "overall", element=element, kind=kind, message=sentence)
+        cases.insert(0, whole)
     wall_s = sum(launch.ended.wall_s for launch in run.launches)
     return TestSuite(run.identity, wall_s, run.started_utc, properties, tuple(cases))
 
@@ -119,12 +120,9 @@ def _time(utc: str) -> Series:
 
 
 def _verdict_counts(judged: Judged) -> Series:
-    counts = Counter(
-        (verdict.network, verdict.rule, verdict.outcome) for verdict in judged.verdicts
-    )
-    for network, rule in dict.fromkeys(
-        (verdict.network, verdict.rule) for verdict in judged.verdicts
-    ):
+    verdicts = judged.verdicts
+    counts = Counter((verdict.network, verdict.rule, verdict.outcome) for verdict in verdicts)
+    for network, rule in dict.fromkeys((verdict.network, verdict.rule) for verdict in verdicts):
         for outcome in Outcome:
             labels = {"network": network, "rule": rule, "outcome": outcome.value}
             yield labels, counts[network, rule, outcome]
@@ -134,12 +132,6 @@ def _each_verdict(judged: Judged) -> Series:
     for verdict in judged.verdicts:
         labels = {"id": verdict.id, "network": verdict.network, "rule": verdict.rule}
         yield {**labels, "outcome": verdict.outcome.value}, 1
-
-
-def _ceilings(judged: Judged) -> Series:
-    for name, ceiling in judged.ceilings.items():
-        if isinstance(ceiling, Ceiling):
-            yield {"network": name}, ceiling.payload_bytes_per_s
 
 
 def _network_curves(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
@@ -154,12 +146,10 @@ def _network_curves(judged: Judged) -> Iterator[tuple[Curve, Labels]]:
 def _best(judged: Judged, share: bool = False) -> Series:
     """Yield the best rate of each curve with a rate, or its share of the ceiling."""
     for curve, labels in _network_curves(judged):
-        rate = max(
-            (point.bandwidth.value for point in curve.points if point.bandwidth), default=None
-        )
+        rates = [point.bandwidth.value for point in curve.points if point.bandwidth]
         limit = limit_bytes_s(judged, curve.network, curve.pattern) if share else 1.0
-        if rate is not None and limit:
-            yield labels, rate / limit
+        if rates and limit:
+            yield labels, max(rates) / limit
 
 
 def _latencies(judged: Judged) -> Series:
@@ -209,6 +199,11 @@ def _matrix_labels(analysis: PairAnalysis) -> Labels:
 
 def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
     is_it = (({"outcome": outcome.value}, float(outcome is judged.overall)) for outcome in Outcome)
+    ceilings = (
+        ({"network": name}, ceiling.payload_bytes_per_s)
+        for name, ceiling in judged.ceilings.items()
+        if isinstance(ceiling, Ceiling)
+    )
     rows: tuple[tuple[str, str, Series], ...] = (
         ("run_info", "The run of these figures.", _identity(judged)),
         ("run_timestamp_seconds", "When the run was started, since 1970-01-01 UTC.",
@@ -219,7 +214,7 @@ def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
         ("verdicts", "Verdicts of a rule on a network, by outcome.", _verdict_counts(judged)),
         ("verdict", "1 for each verdict; its id is the same in every run.", _each_verdict(judged)),
         ("ceiling_bytes_per_second", "Highest payload rate of a network per direction.",
-         _ceilings(judged)),
+         ceilings),
         ("bandwidth_bytes_per_second",
          "Best median bandwidth; both directions add up in bidirectional_bandwidth.",
          _best(judged)),
@@ -238,3 +233,59 @@ def gauges(judged: Judged, _setting: Setting) -> Iterator[Gauge]:
          _node_effects(judged)),
     )  # fmt: skip
     return (Gauge(*row) for row in rows)
+
+
+#: Most figures of a run: a monitor stores each as a series of its own.
+MOST_FIGURES = 20
+
+#: Gauges that are figures, with their unit for a monitor and the factor to it.
+_FIGURES = {
+    "bandwidth_ceiling_ratio": ("%", 100.0),
+    "latency_seconds": ("s", 1.0),
+}
+
+
+def apply_strictness(outcome: Outcome, fail_on: Collection[Strictness]) -> Outcome:
+    """Return FAIL for an outcome that ``--fail-on`` counts as a failure."""
+    strict = {"warn": (Outcome.WARN,), "inconclusive": (Outcome.INVALID, Outcome.INCONCLUSIVE)}
+    return Outcome.FAIL if any(outcome in strict[name] for name in fail_on) else outcome
+
+
+def answer_run(judged: Judged, form: Form, outcome: Outcome) -> str:
+    return format_answer(form, outcome, headline(judged), _list_figures(judged))
+
+
+def _list_figures(judged: Judged) -> Iterator[PerformanceFigure]:
+    """Yield figures of networks; an INVALID one would be stored as if it were theirs."""
+    invalid = {verdict.network for verdict in judged.verdicts if verdict.outcome is Outcome.INVALID}
+    count = 0
+    for gauge in gauges(judged, Setting()):
+        if gauge.name not in _FIGURES:
+            continue
+        unit, factor = _FIGURES[gauge.name]
+        for labels, value in gauge.series:
+            if invalid & {"", labels["network"]}:
+                continue
+            count += 1
+            if count > MOST_FIGURES:
+                return
+            ends = f"{labels['origin']}-{labels['target']}"
+            label = f"{labels['network']} {labels['pattern']} {ends}"
+            yield PerformanceFigure(label, factor * value, unit)
+
+
+def find_outcome(diagnosis: Diagnosis) -> Outcome:
+    """Return the outcome of a preflight: FAIL and WARN by its findings."""
+    if not diagnosis.nodes or all(checked.skipped for checked in diagnosis.checked):
+        return Outcome.INCONCLUSIVE
+    severities = {finding.severity for finding in diagnosis.findings}
+    if Severity.FAIL in severities:
+        return Outcome.FAIL
+    return Outcome.WARN if Severity.WARN in severities else Outcome.PASS
+
+
+def answer_preflight(diagnosis: Diagnosis, form: Form) -> str:
+    """Return the line about a preflight, with the number of findings by severity."""
+    numbers = Counter(finding.severity for finding in diagnosis.findings)
+    counts = [PerformanceFigure(f"{key.value} findings", numbers[key]) for key in Severity]
+    return format_answer(form, find_outcome(diagnosis), preflight.conclusion(diagnosis), counts)

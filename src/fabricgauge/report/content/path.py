@@ -56,9 +56,9 @@ def paths(judged: Judged) -> Iterator[doc.Section]:
 
 def _least_shares(nodes: Sequence[NodeTraffic], limit: int) -> Sequence[NodeTraffic]:
     """Return all nodes, or the ``limit`` nodes that sent least over the pinned network."""
-    return (
-        nodes if len(nodes) <= limit else sorted(nodes, key=lambda node: node.pinned_share)[:limit]
-    )
+    if len(nodes) <= limit:
+        return nodes
+    return sorted(nodes, key=lambda node: node.pinned_share)[:limit]
 
 
 def _share(traffic: InterfaceTraffic) -> str:
@@ -91,8 +91,10 @@ def _group(group: Traffic) -> Iterator[doc.Block]:
     marked = frozenset(place for place, (_, crossing) in enumerate(crossings) if crossing.pinned)
     yield doc.Table(doc.heads("node", "interface", "network", *heads), rows, marked=marked)
     if len(group.nodes) > MOST_NODES:
-        remark = f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic"
-        remark += " over the pinned network; the others' counters are in results.jsonl."
+        remark = (
+            f"The {MOST_NODES} of {len(group.nodes):,} nodes that sent least of their traffic over"
+            " the pinned network; the others' counters are in results.jsonl."
+        )
         yield doc.Paragraph(remark, kind="caution")
 
 
@@ -135,14 +137,12 @@ def wire_of_slow_streams(judged: Judged) -> doc.Section:
     for ledger in sorted(_stream_ledgers(judged), key=lambda ledger: ledger.message_bytes):
         if (ledger.network, ledger.pattern, frozenset((ledger.origin, ledger.target))) in low:
             parts = sorted(zip(astuple(ledger.shares), _PARTS, strict=True), reverse=True)
-            visible_parts = (
-                f"{part_name} {percent(part)}" for part, part_name in parts if part >= LEAST_PART
+            visible_parts = ", ".join(
+                f"{n} {percent(part)}" for part, n in parts if part >= LEAST_PART
             )
-            stream = f"{words_of(ledger.pattern).sentence} from {ledger.sender}"
-            stream += f" at {size(ledger.message_bytes)}"
-            text = (
-                f"{named(ledger.network)}, {stream}: {', '.join(visible_parts)} of the line rate."
-            )
+            stream = f"{named(ledger.network)}, {words_of(ledger.pattern).sentence}"
+            place = f"from {ledger.sender} at {size(ledger.message_bytes)}"
+            text = f"{stream} {place}: {visible_parts} of the line rate."
             paragraphs[ledger.network, ledger.pattern, ledger.sender] = doc.Paragraph(text)
     blocks = tuple(paragraphs.values())[:MOST_LOW]
     return doc.Section("", "Where the wire's time went", blocks, on=doc.TEXT)
@@ -184,7 +184,5 @@ def placement(judged: Judged) -> doc.Section:
     if any(len(placed.ranks) > MOST_NODES for placed in judged.evidence.placed):
         remark = f"The first {MOST_NODES} ranks of each launch; all are in results.jsonl and in the"
         blocks.append(doc.Paragraph(f"{remark} JSON report.", kind="caution"))
-    remark = "Each rank's own view of its place."
-    return doc.Section(
-        "placement", "Placement", tuple(blocks), nav="Placement", intro=remark, on=doc.PAGE
-    )
+    title, intro = "Placement", "Each rank's own view of its place."
+    return doc.Section("placement", title, tuple(blocks), nav=title, intro=intro, on=doc.PAGE)

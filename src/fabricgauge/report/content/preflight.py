@@ -50,23 +50,18 @@ def document(diagnosis: Diagnosis, _setting: Setting) -> doc.Report:
 
 def data(diagnosis: Diagnosis, _setting: Setting) -> dict[str, object]:
     """Return everything; ``findings`` are worst first."""
+    checks = [
+        {
+            "check": checked.check, "title": checked.title, "findings": len(checked.findings),
+            **({"skipped": checked.skipped.reason} if checked.skipped else {}),
+        }
+        for checked in diagnosis.checked
+    ]  # fmt: skip
     return {
-        "doctor": VERSION,
-        "conclusion": conclusion(diagnosis),
-        "nodes": diagnosis.nodes,
-        "networks": diagnosis.networks,
-        "seconds": diagnosis.seconds,
-        "findings": diagnosis.findings,
-        "checks": [
-            {
-                "check": checked.check, "title": checked.title, "findings": len(checked.findings),
-                **({"skipped": checked.skipped.reason} if checked.skipped else {}),
-            }
-            for checked in diagnosis.checked
-        ],
-        "untried": diagnosis.untried,
-        "unread": diagnosis.unread,
-        "troubles": diagnosis.troubles,
+        "doctor": VERSION, "conclusion": conclusion(diagnosis), "nodes": diagnosis.nodes,
+        "networks": diagnosis.networks, "seconds": diagnosis.seconds,
+        "findings": diagnosis.findings, "checks": checks, "untried": diagnosis.untried,
+        "unread": diagnosis.unread, "troubles": diagnosis.troubles,
     }  # fmt: skip
 
 
@@ -83,15 +78,11 @@ def conclusion(diagnosis: Diagnosis) -> str:
     findings = diagnosis.findings
     if not findings:
         return f"no finding: {looks(diagnosis)}"
-    worst = [finding for finding in findings if finding.severity is findings[0].severity][
-        :MOST_IN_HEADLINE
-    ]
-    remaining = findings[len(worst) :]
-    counts = Counter(finding.severity for finding in remaining)
-    severities = ", ".join(
-        f"{counts[severity]} {severity.value}" for severity in Severity if counts[severity]
-    )
-    more = f"; {counted(len(remaining), 'more finding')} ({severities})" if remaining else ""
+    first = findings[:MOST_IN_HEADLINE]
+    worst = [finding for finding in first if finding.severity is findings[0].severity]
+    counts = Counter(finding.severity for finding in findings[len(worst) :])
+    severities = ", ".join(f"{counts[key]} {key.value}" for key in Severity if counts[key])
+    more = f"; {counted(counts.total(), 'more finding')} ({severities})" if counts else ""
     return "; ".join(f"{place(finding)} {finding.what}" for finding in worst) + more
 
 
@@ -123,7 +114,6 @@ def looked_at(diagnosis: Diagnosis) -> str:
 
 
 def _first_step(diagnosis: Diagnosis) -> Iterator[doc.Paragraph]:
-    """Yield the remedy of the worst finding; its commands stand with it."""
     for finding in diagnosis.findings[:1]:
         if finding.severity is not Severity.NOTE:
             yield doc.Paragraph(f"First: {finding.remedy}")
@@ -131,27 +121,15 @@ def _first_step(diagnosis: Diagnosis) -> Iterator[doc.Paragraph]:
 
 def _unread(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     """Yield files and lines that nothing reads: no check covers them."""
-    lines = (
-        *diagnosis.unread,
-        *merge_sentences(
-            [
-                (node, trouble)
-                for node, troubles in diagnosis.troubles.items()
-                for trouble in troubles
-            ]
-        ),
-    )
+    troubles = [
+        (node, trouble) for node, troubles in diagnosis.troubles.items() for trouble in troubles
+    ]
+    lines = (*diagnosis.unread, *merge_sentences(troubles))
     if lines:
-        yield doc.Section(
-            "unread", "Not read",
-            (doc.Items(lines[:MOST_UNREAD]), *_more(len(lines) - MOST_UNREAD)),
-            nav=f"Not read ({len(lines)})",
-        )  # fmt: skip
-
-
-def _more(count: int) -> Iterator[doc.Block]:
-    if count > 0:
-        yield doc.Paragraph(f"{count:,} more are in the JSON report.")
+        blocks: list[doc.Block] = [doc.Items(lines[:MOST_UNREAD])]
+        if (more := len(lines) - MOST_UNREAD) > 0:
+            blocks.append(doc.Paragraph(f"{more:,} more are in the JSON report."))
+        yield doc.Section("unread", "Not read", tuple(blocks), nav=f"Not read ({len(lines)})")
 
 
 def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
@@ -165,10 +143,8 @@ def _verdict(diagnosis: Diagnosis) -> tuple[str, doc.Tone]:
 
 def _finding_sections(diagnosis: Diagnosis) -> Iterator[doc.Section]:
     for severity in Severity:
-        findings = tuple(
-            _finding(finding) for finding in diagnosis.findings if finding.severity is severity
-        )
-        word = severity.value
+        chosen = (finding for finding in diagnosis.findings if finding.severity is severity)
+        findings, word = tuple(map(_finding, chosen)), severity.value
         title, nav = f"{word}: {_MEANINGS[severity]}", f"{word} ({len(findings)})"
         yield doc.Section(word.lower(), title, findings, nav=nav)
 
@@ -194,22 +170,19 @@ def _finding(finding: Finding) -> doc.Judgement:
 
 
 def _follows(finding: Finding) -> tuple[str, ...]:
-    """Return findings of other checks that this one explains."""
     lines = (line for line in finding.evidence if line.startswith(THEREFORE))
     return tuple(line.removeprefix(THEREFORE) for line in lines)
 
 
 def _sound(diagnosis: Diagnosis) -> doc.Section:
-    """Return checks that ran and have no finding of their own."""
-    silent = [
-        checked for checked in diagnosis.checked if not checked.skipped and not checked.findings
-    ]
     elsewhere = {
         line.partition(":")[0] for finding in diagnosis.findings for line in _follows(finding)
     }
     note = ": failed as a consequence of a finding above"
     rows = tuple(
-        (checked.check, checked.title + note * (checked.check in elsewhere)) for checked in silent
+        (checked.check, checked.title + note * (checked.check in elsewhere))
+        for checked in diagnosis.checked
+        if not checked.skipped and not checked.findings
     )
     title, nav = "Checks without a finding", f"No finding ({len(rows)})"
     return doc.Section("sound", title, (doc.FactList(rows),), nav=nav, on=doc.PAGE)
@@ -220,16 +193,11 @@ def _missing(diagnosis: Diagnosis) -> Iterator[doc.Section]:
 
     A trial is left out if a check has the same reason.
     """
-    reasons = {
-        checked.check: checked.skipped.reason for checked in diagnosis.checked if checked.skipped
-    }
-    untried = {
-        f"part of {trial}": why
-        for trial, why in diagnosis.untried.items()
-        if why not in reasons.values()
-    }
-    rows = tuple((reasons | untried).items())
-    if rows:
+    skipped = ((checked.check, checked.skipped) for checked in diagnosis.checked)
+    reasons = {check: absence.reason for check, absence in skipped if absence}
+    untried = diagnosis.untried.items()
+    trials = {f"part of {trial}": why for trial, why in untried if why not in reasons.values()}
+    if rows := tuple((reasons | trials).items()):
         intro = doc.Paragraph("An unchecked item is neither sound nor a finding.", on=doc.PAGE)
         nav = f"Not checked ({len(rows)})"
         yield doc.Section("missing", "Not checked", (intro, doc.FactList(rows)), nav)

@@ -23,13 +23,7 @@ from fabricgauge.model.words.figures import (
 from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.model.words.sentences import between, counted
 from fabricgauge.report import document as doc
-from fabricgauge.report.content import (
-    ceilings,
-    measured,
-    path,
-    suites,
-    verdicts,
-)
+from fabricgauge.report.content import ceilings, measured, path, suites, verdicts
 from fabricgauge.report.content.conclusion import (
     MEANING,
     describe_limit,
@@ -68,7 +62,11 @@ def document(judged: Judged, setting: Setting) -> doc.Report:
 def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     has_figures = bool(pair_curves(judged)) or not suites.logged_curves(judged)
     placed = any(placed.ranks for placed in judged.evidence.placed)
-    matrices = tuple(_pairs(judged))
+    matrices: tuple[doc.Section, ...] = ()
+    if judged.fabric.analyses:
+        from fabricgauge.report.content.pairs import pairs
+
+        matrices = tuple(pairs(judged))
     curves = (measured.curves(judged),) if has_figures else ()
     proof = tuple(path.paths(judged)) if judged.evidence.traffic or has_figures else ()
     # A page shows the picture of the worst verdict before the tables.
@@ -84,12 +82,15 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from _restrict(doc.PAGE | doc.PAPER, pictured)
     yield from verdicts.tables(judged)
     yield ceilings.brief_ceilings(judged)
-    yield verdicts.verdicts(
-        judged, doc.PAGE | doc.PAPER if verdicts.has_several_tables(judged) else doc.ALL
-    )
+    yield verdicts.verdicts(judged)
     yield path.wire_of_slow_streams(judged)
     yield from ceilings.calculations(judged)
-    yield from _budget(judged)
+    fabric = judged.run.fabric
+    counts_switches = any(not isinstance(net.switches, Skipped) for net in fabric.networks)
+    if counts_switches or fabric.topology.groups:
+        from fabricgauge.report.content.budget import budget
+
+        yield budget(judged)
     yield from measured.figures(judged)
     yield from measured.copies(judged)
     yield from _restrict(doc.TEXT if pictured is matrices else doc.ALL, matrices)
@@ -122,23 +123,6 @@ def _faults(judged: Judged) -> tuple[tuple[doc.Section, ...], tuple[doc.Section,
     return tuple(faults(judged)), (drain_commands(judged),)
 
 
-def _budget(judged: Judged) -> Iterator[doc.Section]:
-    """Yield what a path's parts take of the latency, if the number of its switches is known."""
-    fabric = judged.run.fabric
-    stated = any(not isinstance(network.switches, Skipped) for network in fabric.networks)
-    if stated or fabric.topology.groups:
-        from fabricgauge.report.content.budget import budget
-
-        yield budget(judged)
-
-
-def _pairs(judged: Judged) -> Iterator[doc.Section]:
-    if judged.fabric.analyses:
-        from fabricgauge.report.content.pairs import pairs
-
-        yield from pairs(judged)
-
-
 def _restrict(medium: doc.Medium, sections: Iterable[doc.Section]) -> Iterator[doc.Section]:
     return (msgspec.structs.replace(section, on=section.on & medium) for section in sections)
 
@@ -161,21 +145,16 @@ def _failed_figure(judged: Judged) -> Iterator[doc.KeyFigure]:
 
     A consequence of another verdict is no figure for the head of a page.
     """
-    causes = [
-        verdict for verdict in worst_first(judged.verdicts) if verdict.id not in judged.follows
-    ]
-    failed = next(iter(causes), None)
-    if failed is None or failed.outcome is not Outcome.FAIL or failed.rule == "outliers":
-        return
-    figure = failed.figure
-    if figure is not None:
-        value, _, unit = with_unit(figure.value, figure.unit).partition(" ")
-        required = describe_limit(failed.threshold)
-        yield doc.KeyFigure(value, unit, f"{failed.subject}: {figure.what}{required}")
+    worst = worst_first(judged.verdicts)
+    for cause in [verdict for verdict in worst if verdict.id not in judged.follows][:1]:
+        figure = cause.figure
+        if cause.outcome is Outcome.FAIL and cause.rule != "outliers" and figure is not None:
+            value, _, unit = with_unit(figure.value, figure.unit).partition(" ")
+            required = describe_limit(cause.threshold)
+            yield doc.KeyFigure(value, unit, f"{cause.subject}: {figure.what}{required}")
 
 
 def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
-    """Yield figures with their network: typical of all pairs, best bandwidth, smallest latency."""
     if judged.fabric.analyses:
         from fabricgauge.report.content.pairs import key_figures
 
@@ -183,14 +162,14 @@ def _measured(judged: Judged) -> Iterator[tuple[str | None, doc.KeyFigure]]:
     for peak in one_way_peaks(judged):
         limit, rate, network = peak.limit_bytes_s, peak.bandwidth.value, peak.curve.network
         share = f", {share_of(peak.bandwidth, limit)} of the ceiling" if limit else ""
-        description = f"{named(network)}: one direction, {direction(peak.curve)},"
-        description += f" {size(peak.message_bytes)} messages{share}"
+        stream = f"{named(network)}: one direction, {direction(peak.curve)}"
+        description = f"{stream}, {size(peak.message_bytes)} messages{share}"
         yield network, doc.KeyFigure(megabytes_per_s(rate), "MB/s", description)
     for curve in judged.curves:
         if curve.pattern == "latency" and curve.points and not is_loopback(curve.network):
             point = curve.points[0]
-            description = f"{named(curve.network)}: half round trip, {direction(curve)},"
-            description += f" {size(point.message_bytes)} message"
+            trip = f"{named(curve.network)}: half round trip, {direction(curve)}"
+            description = f"{trip}, {size(point.message_bytes)} message"
             yield curve.network, doc.KeyFigure(microseconds(point.time.value), "µs", description)
 
 
@@ -232,21 +211,15 @@ def _launch(launch: Launch) -> doc.Fold:
     code = ended.exit_code if ended.exit_code is not None else "unknown"
     content = counted(len(launch.measurements), "case")
     content = counted(len(launch.curves), "curve") if launch.curves else content
-    note = f"{named(launch.network)}, {between(launch.nodes)}; {content}, {duration(ended.wall_s)},"
-    note += f" {ended.status}, exit {code}"
+    place = f"{named(launch.network)}, {between(launch.nodes)}"
+    note = f"{place}; {content}, {duration(ended.wall_s)}, {ended.status}, exit {code}"
     if ended.message:
         blocks.append(doc.Paragraph(ended.message, kind="caution"))
     blocks.append(doc.Lines(tuple(ended.argv)))
     if launch.header:
         head, timer = launch.header, launch.header.timer
-        used = sorted(
-            {
-                str(location)
-                for case in launch.measurements
-                for location in case.memory
-                if location.device
-            }
-        )
+        locations = (location for case in launch.measurements for location in case.memory)
+        used = sorted({str(location) for location in locations if location.device})
         memory = f" {head.memory} ({'; '.join(used) or 'no GPU was used'})." if head.memory else ""
         blocks.append(doc.Paragraph(
             f"{f'Data over {head.transport}. ' if head.transport else ''}"
@@ -275,11 +248,8 @@ _FILES = (
 def _check(judged: Judged, setting: Setting) -> doc.Section:
     directory = f" {setting.run_directory}" if setting.run_directory else ""
     command = f"fabricgauge report {setting.run_directory or judged.run.identity}"
-    blocks = (
-        doc.FactList(_FILES),
-        doc.Paragraph("Judge it again, by the rules of the installed version:"),
-        doc.Lines((command,)),
-    )
+    again = doc.Paragraph("Judge it again, by the rules of the installed version:")
+    blocks = (doc.FactList(_FILES), again, doc.Lines((command,)))
     intro = f"Everything above was computed from the run directory{directory}:"
     title, nav = "How to check this report", "Check this report"
     return doc.Section("check", title, blocks, nav=nav, intro=intro, on=doc.PAGE)
@@ -290,9 +260,10 @@ def _places(judged: Judged, setting: Setting) -> Iterator[doc.Block]:
     version = run.environment.get("fabricgauge", "")
     places = list_places(setting.run_directory or run.identity, setting.html_file)
     yield doc.Lines(places, on=doc.SCREEN)
-    sentence = f"Run {run.identity}, started {run.started_utc}, judged {judged.judged_utc} by rules"
-    sentence += f" {judged.rules_version}" + (f" with fabricgauge {version}" if version else "")
-    yield doc.Paragraph(f"{sentence}.", on=doc.TRACKER)
+    judgement = f"judged {judged.judged_utc} by rules {judged.rules_version}"
+    judgement += f" with fabricgauge {version}" if version else ""
+    sentence = f"Run {run.identity}, started {run.started_utc}, {judgement}."
+    yield doc.Paragraph(sentence, on=doc.TRACKER)
     if setting.run_directory.strip():
         raw = (("Raw output and counters", setting.run_directory),)
         yield doc.FactList(raw, on=doc.TRACKER)

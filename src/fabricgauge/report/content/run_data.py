@@ -15,7 +15,7 @@ from fabricgauge.model.verdict import finding_subject, identity, number_repeats
 from fabricgauge.model.words.figures import half_width
 from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.report.content import suites
-from fabricgauge.report.content.cases import ConcurrentCase, concurrent_cases
+from fabricgauge.report.content.cases import concurrent_cases
 from fabricgauge.report.content.conclusion import SIMULATED, headline, is_simulated, limit_bytes_s
 from fabricgauge.report.content.curves import (
     P99_SAMPLES,
@@ -25,8 +25,7 @@ from fabricgauge.report.content.curves import (
 )
 from fabricgauge.report.interface import (
     Cell,
-    CrowdRow,
-    CrowdTable,
+    ConcurrentCase,
     Layout,
     OneLine,
     Records,
@@ -45,29 +44,17 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
     and bytes/s, as in the model.
     """
     # Every pair of every round would be most of the document; the matrices hold them.
-    bare = tuple(
-        msgspec.structs.replace(launch, rounds=(), passes=()) for launch in judged.run.launches
-    )
-    analyses = judged.fabric.analyses
+    run, analyses = judged.run, judged.fabric.analyses
+    bare = tuple(msgspec.structs.replace(launch, rounds=(), passes=()) for launch in run.launches)
     keys = matrix_keys([analysis.matrix for analysis in analyses])
     return OneLine(versioned(
-        "report", "1.8",
-        overall=judged.overall,
-        headline=headline(judged),
-        virtual=judged.run.fabric.virtual,
-        judged_utc=judged.judged_utc,
-        rules_version=judged.rules_version,
-        verdicts=judged.verdicts,
-        ceilings=judged.ceilings,
-        curves=judged.curves,
-        run=msgspec.structs.replace(judged.run, launches=bare),
-        against=judged.against,
-        simulated=is_simulated(judged),
-        matrices=[_matrix(*pair) for pair in zip(analyses, keys, strict=True)],
-        together=concurrent_cases(judged.run),
-        wire=judged.ledgers,
-        tables=judged.tables,
-        emulated=judged.run.fabric.emulated,
+        "report", "1.8", overall=judged.overall, headline=headline(judged),
+        virtual=run.fabric.virtual,
+        **_fields(judged, "judged_utc", "rules_version", "verdicts", "ceilings", "curves"),
+        run=msgspec.structs.replace(run, launches=bare), against=judged.against,
+        simulated=is_simulated(judged), matrices=list(map(_matrix, analyses, keys)),
+        together=concurrent_cases(run), wire=judged.ledgers, tables=judged.tables,
+        emulated=run.fabric.emulated,
     ))  # fmt: skip
 
 
@@ -186,20 +173,14 @@ def _rate(rate: Estimate | None, limit: float | None) -> _Cells:
 
 def _interval(name: str, unit: str, estimate: Estimate) -> _Cells:
     """Return the value, and its interval if the samples suffice for one."""
-    has_interval = estimate.confidence > 0
-    return {
-        f"{name}_{unit}": estimate.value,
-        f"{name}_low_{unit}": estimate.low if has_interval else None,
-        f"{name}_high_{unit}": estimate.high if has_interval else None,
-    }
+    ends = (estimate.low, estimate.high) if estimate.confidence > 0 else (None, None)
+    names = (f"{name}_{unit}", f"{name}_low_{unit}", f"{name}_high_{unit}")
+    return dict(zip(names, (estimate.value, *ends), strict=True))
 
 
 def _counts(estimate: Estimate) -> _Cells:
-    return {
-        "confidence": estimate.confidence or None,
-        "launches": estimate.launches,
-        "samples": estimate.samples or None,
-    }
+    confidence, samples = estimate.confidence or None, estimate.samples or None
+    return {"confidence": confidence, "launches": estimate.launches, "samples": samples}
 
 
 def _concurrent_rows(judged: Judged) -> Iterator[_Cells]:
@@ -251,34 +232,25 @@ def layout(judged: Judged, setting: Setting) -> Layout:
         and setting.pattern in ("", curve.pattern) and not curve.variant
     )  # fmt: skip
     version = judged.run.environment.get("fabricgauge", "of an unknown version")
-    return Layout(version, remarks, curves, tuple(_crowd_tables(judged, setting.pattern)))
+    return Layout(version, remarks, curves, tuple(_crowds(judged, setting.pattern)))
 
 
-def _crowd_tables(judged: Judged, pattern: str) -> Iterator[CrowdTable]:
-    """Yield a table for each pattern, number of ranks and of pairs; loads are no suite's."""
+def _crowds(judged: Judged, pattern: str) -> Iterator[tuple[str, tuple[ConcurrentCase, ...]]]:
+    """Yield the cases of each pattern, number of ranks and of pairs; loads are no suite's."""
     cases = [
         case
         for case in concurrent_cases(judged.run)
         if case.load == "none" and pattern in ("", case.pattern)
     ]
     groups = group_by(cases, lambda case: (case.network, case.pattern, case.ranks, case.pairs))
-    for (network, name, ranks, pairs), group in groups.items():
-        windows = {case.window for case in group}
-        rows = tuple(
-            CrowdRow(
-                case.message_bytes, case.samples, case.minimum_s, case.median_s, case.maximum_s,
-                case.throughput_bytes_per_s, case.messages_per_s,
-            )
-            for case in group
-        )  # fmt: skip
-        place = f"{named(network)}, {ranks:,} ranks, clock {', '.join({c.clock for c in group})}"
-        yield CrowdTable(place, name, ranks, pairs, max(windows), rows)
+    for (network, _, ranks, _), group in groups.items():
+        clocks = ", ".join({case.clock for case in group})
+        yield f"{named(network)}, {ranks:,} ranks, clock {clocks}", group
 
 
 def _table_remark(curve: Curve) -> str:
     """Return what a table of the suite lacks: network, nodes, window, width of the interval."""
-    window = max(point.window for point in curve.points)
+    last, window = curve.points[-1], max(point.window for point in curve.points)
     streams = f", window {window}" if window > 1 else ""
-    last = curve.points[-1]
     interval = f"; interval at the largest size {half_width(last.bandwidth or last.time)}"
     return f"{named(curve.network)}, {direction(curve)}{streams}{interval}"

@@ -72,7 +72,6 @@ def _benchmark(curve: SuiteCurve) -> str:
 
 
 def _what(curve: SuiteCurve) -> str:
-    """Return the meaning of one figure."""
     parts = (curve.what, curve.settings.get("placement", ""), STATISTICS[curve.statistic])
     return ", ".join(filter(None, parts))
 
@@ -151,15 +150,13 @@ def suite_pictures(judged: Judged, logged_curves: Sequence[LoggedCurve]) -> tupl
 
 
 def _picture(judged: Judged, group: Sequence[LoggedCurve]) -> Picture:
-    """Plot the curves, and reference curves of the same pattern and quantity."""
+    def kind(curve: SuiteCurve) -> tuple[str, str, int]:
+        return curve.pattern or curve.benchmark, curve.quantity, curve.directions
+
     first, network = group[0].curve, group[0].launch.network
     unit, factor = SHOWN[first.quantity]
     limit = ceiling_of(judged, group[0])
-    references = (
-        reference
-        for reference in judged.against
-        if _sized(reference) and _kind(reference) == _kind(first)
-    )
+    references = (curve for curve in judged.against if _sized(curve) and kind(curve) == kind(first))
     curves = tuple(map(_series, (*(logged.curve for logged in group), *references)))
     network_words = f" ({network})" if network else ""
     return Picture(
@@ -167,14 +164,6 @@ def _picture(judged: Judged, group: Sequence[LoggedCurve]) -> Picture:
         y_label=unit, log=first.quantity != "bandwidth", series=curves,
         lines=ceiling_line(limit, curves), full_scale=limit * factor if limit else None,
     )  # fmt: skip
-
-
-def _kind(network_words: SuiteCurve) -> tuple[str, str, int]:
-    return (
-        network_words.pattern or network_words.benchmark,
-        network_words.quantity,
-        network_words.directions,
-    )
 
 
 def with_references(judged: Judged, picture: Picture) -> Picture:
@@ -221,10 +210,8 @@ MOST_UNPARSED = 200
 def sections(judged: Judged) -> Iterator[doc.Section]:
     """Yield imported curves, or those of suites that were run; matrices show many nodes."""
     # Curves of the worst tables come first, otherwise in the order of reading.
-    places = {
-        (verdict.source, verdict.line): place
-        for place, verdict in enumerate(worst_first(judged.tables))
-    }
+    worst = enumerate(worst_first(judged.tables))
+    places = {(verdict.source, verdict.line): place for place, verdict in worst}
     entries = sorted(
         (logged for logged in logged_curves(judged) if not logged.launch.rounds),
         key=lambda logged: places.get((logged.curve.source, logged.curve.first_line), 0),

@@ -151,10 +151,8 @@ def _table(
 def together(judged: Judged) -> Iterator[doc.Section]:
     """Show the ends of each in text; a page has every case, with plots."""
     cases = concurrent_cases(judged.run)
-    collectives, loaded = (
-        select_patterns(cases, *COLLECTIVE_PATTERNS),
-        select_patterns(cases, "loaded_latency"),
-    )
+    collectives = select_patterns(cases, *COLLECTIVE_PATTERNS)
+    loaded = select_patterns(cases, "loaded_latency")
     more = "and {count} more; the HTML report lists them"
     times = (_time("median"), _time("p99"), _time("p99.9"))
     columns = (
@@ -201,10 +199,8 @@ def _most_ranks(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
 
 
 def _most_pairs(cases: Sequence[ConcurrentCase]) -> list[ConcurrentCase]:
-    """Return each pattern's cases of the most pairs."""
-    largest = {
-        key: max(case.pairs for case in group) for key, group in group_by(cases, _operation).items()
-    }
+    groups = group_by(cases, _operation)
+    largest = {key: max(case.pairs for case in group) for key, group in groups.items()}
     return [case for case in cases if case.pairs == largest[_operation(case)]]
 
 
@@ -258,9 +254,7 @@ def _collective(group: Sequence[ConcurrentCase]) -> _Shown:
     ]
     if hides:
         title, label = "Overlap over message size", "% of the operation hidden"
-        pictures.append(
-            series.curves(group, title, label, series.SIZES, series.OVERLAP, _ranks)
-        )  # fmt: skip
+        pictures.append(series.curves(group, title, label, series.SIZES, series.OVERLAP, _ranks))
     return pictures, (_SIZE, _RANKS, *_TIMES, _RATE, *hides, _CLOCK, _ERROR, late, *_COUNTS)
 
 
@@ -274,24 +268,23 @@ def _crowd(group: Sequence[ConcurrentCase]) -> _Shown:
 def _crowd_pictures(group: Sequence[ConcurrentCase]) -> Iterator[Picture | None]:
     few_sizes = series.few_sizes(group)
     over = partial(series.curves, axis=series.PAIRS, by=_SIZE[1])
+    sized = [case for case in group if case.message_bytes]
     if group[0].pattern in NEIGHBOUR_PATTERNS:
         over_sizes = partial(series.curves, axis=series.SIZES, by=_ranks)
-        sized = [case for case in group if case.message_bytes]
         yield over_sizes(group, "Time over message size", "µs", figure=series.TIME)
         label = "MB/s, sent and received by one rank"
         yield over_sizes(sized, "Throughput over message size", label, figure=series.THROUGHPUT)
-        return
-    if group[0].pattern == "multi_latency" or not any(case.messages_per_s for case in group):
+    elif group[0].pattern == "multi_latency" or not any(case.messages_per_s for case in group):
         yield over(few_sizes, "Time over pairs at once", "µs", figure=series.TIME)
-        return
-    sized = [case for case in few_sizes if case.message_bytes]
-    yield over(sized, "Bandwidth of all pairs", "MB/s, sum", figure=series.RATE)
-    label = "10⁶ messages/s, sum"
-    yield over(few_sizes, "Message rate of all pairs", label, figure=series.MESSAGES)
-    yield series.curves(
-        [case for case in group if case.message_bytes], "Bandwidth over message size", "MB/s, sum",
-        series.SIZES, series.RATE, lambda case: f"{case.pairs:,} pairs",
-    )  # fmt: skip
+    else:
+        few_sized = [case for case in few_sizes if case.message_bytes]
+        yield over(few_sized, "Bandwidth of all pairs", "MB/s, sum", figure=series.RATE)
+        label = "10⁶ messages/s, sum"
+        yield over(few_sizes, "Message rate of all pairs", label, figure=series.MESSAGES)
+        yield series.curves(
+            sized, "Bandwidth over message size", "MB/s, sum", series.SIZES, series.RATE,
+            lambda case: f"{case.pairs:,} pairs",
+        )  # fmt: skip
 
 
 def _loaded(group: Sequence[ConcurrentCase]) -> _Shown:

@@ -20,25 +20,21 @@ _SAID = (
 
 def connections(launch: Launch) -> Iterator[doc.Block]:
     """Yield a table with the cost of each case; nothing over MPI."""
+    entries = [(case.case, used) for case in launch.measurements for used in case.connections]
     rows = tuple(
         (
-            measured.case, str(connection.rank), str(connection.queue_pairs),
-            duration(connection.create_s),
-            duration(connection.connect_s), amount(connection.resident_bytes),
-            amount(connection.registered_bytes),
-            _within(connection.register_s, connection.register_bounds_s),
-            _within(connection.release_s, connection.release_bounds_s),
+            case, str(used.rank), str(used.queue_pairs), duration(used.create_s),
+            duration(used.connect_s), amount(used.resident_bytes), amount(used.registered_bytes),
+            _within(used.register_s, used.register_bounds_s),
+            _within(used.release_s, used.release_bounds_s),
         )
-        for measured in launch.measurements for connection in measured.connections
+        for case, used in entries
     )  # fmt: skip
     if not rows:
         return
     yield doc.Paragraph(_SAID)
     yield doc.Table(doc.heads(*_HEADS), rows)
-    made_connections = [
-        connection for measured in launch.measurements for connection in measured.connections
-    ]
-    largest = max(made_connections, key=lambda connection: connection.queue_pairs)
+    largest = max((used for _, used in entries), key=lambda used: used.queue_pairs)
     if largest.queue_pairs >= ENOUGH_TO_DIVIDE:
         yield from _at_scale(largest)
 

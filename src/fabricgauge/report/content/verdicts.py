@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged, TableVerdict
 from fabricgauge.model.run import Launch
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
@@ -56,45 +57,39 @@ def to_do(judged: Judged) -> doc.Section:
         cause = f". Likely cause: {step.cause}." if step.cause else ""
         subject = doc.Cell(step.subject, strong=True)
         items.append((badge(step.outcome), " ", subject, f": {step.remedy} ({step.rule}){cause}"))
-    blocks = (
-        doc.Items(tuple(items), ordered=True),
-        *((doc.Paragraph(remark, on=doc.ALL if steps else doc.SCREEN),) if remark else ()),
-    )
-    return doc.Section("next", "What to do", blocks, nav="What to do", urgent=True)
+    blocks: list[doc.Block] = [doc.Items(tuple(items), ordered=True)]
+    if remark:
+        blocks.append(doc.Paragraph(remark, on=doc.ALL if steps else doc.SCREEN))
+    return doc.Section("next", "What to do", tuple(blocks), nav="What to do", urgent=True)
 
 
 AFTER = "Then measure again. Verdicts that only follow from the above have no step of their own"
 
 
-def verdicts(judged: Judged, on: doc.Medium = doc.ALL) -> doc.Section:
+def verdicts(judged: Judged) -> doc.Section:
     """Return verdicts worst first, causes before consequences.
 
-    A screen joins many calm ones in a row, a page has all of each.
-
-    A page with thousands would take seconds to open: the JSON report has the rest.
+    A screen joins many calm ones in a row, a page has all of each. Beside several tables only pages
+    have them. A page with thousands would take seconds to open: the JSON report has the rest.
     """
     ordered = tuple(sorted(
-        worst_first(judged.verdicts),
-        key=lambda verdict: (verdict.outcome.rank, verdict.id in judged.follows),
+        judged.verdicts, key=lambda verdict: (verdict.outcome.rank, verdict.id in judged.follows)
     ))  # fmt: skip
     intro = (
         "Worst first, causes before their consequences. Each opens to its figure, its threshold"
         " with the origin, and the evidence."
     )
-    judgements = tuple(
-        _full_judgement(judged, number, verdict)
-        for number, verdict in enumerate(ordered[:MOST_WHOLE], 1)
-    )
+    numbered = enumerate(ordered[:MOST_WHOLE], 1)
+    judgements = tuple(_full_judgement(judged, number, verdict) for number, verdict in numbered)
+    words, more = "and {count} more; the JSON report has all", len(ordered) - len(judgements)
     blocks = (
         doc.Deferred(lambda: (_brief(ordered),), on=doc.SCREEN),
         doc.Deferred(lambda: (_rows(ordered), *_evidence(ordered)), on=doc.TRACKER),
         doc.Paragraph(intro, on=doc.PAGE),
-        *doc.limit_blocks(
-            judgements, MOST_WHOLE, "and {count} more; the JSON report has all", doc.PAGE,
-            more=len(ordered) - len(judgements),
-        ),
-    )  # fmt: skip
-    title = f"Verdicts: {tally(ordered) or 'none'}"
+        *doc.limit_blocks(judgements, MOST_WHOLE, words, doc.PAGE, more),
+    )
+    title, on = f"Verdicts: {tally(ordered) or 'none'}", doc.PAGE | doc.PAPER
+    on = on if has_several_tables(judged) else doc.ALL
     nothing = (doc.Paragraph("No rule was applied."),)
     return doc.Section("verdicts", title, blocks if ordered else nothing, nav="Verdicts", on=on)
 
@@ -114,15 +109,9 @@ def _brief(ordered: tuple[Verdict, ...]) -> doc.Table:
             rows.append((badge(verdict.outcome), verdict.rule, verdict.subject, verdict.summary))
         else:
             calm.setdefault((verdict.outcome, _shared_subject(verdict.about)), []).append(verdict)
-    rows += [
-        (
-            badge(outcome),
-            "",
-            calm_verdicts[0].subject,
-            ", ".join(verdict.rule for verdict in calm_verdicts),
-        )
-        for (outcome, _), calm_verdicts in calm.items()
-    ]
+    for (outcome, _), calm_verdicts in calm.items():
+        rules = ", ".join(verdict.rule for verdict in calm_verdicts)
+        rows.append((badge(outcome), "", calm_verdicts[0].subject, rules))
     heads = doc.heads("=outcome", "rule", "subject", "finding")
     return doc.Table(heads, tuple(rows), on=doc.SCREEN)
 
@@ -142,9 +131,8 @@ def _rows(ordered: tuple[Verdict, ...]) -> doc.Table:
 
 def _shared_subject(about: VerdictSubject) -> VerdictSubject:
     """Return what verdicts in one row share: the nodes, in any pattern."""
-    bare = msgspec.structs.replace(about, series="")
-    is_pair = about.kind == "directions"
-    return msgspec.structs.replace(bare, variant="", program="") if is_pair else bare
+    settings = {"variant": "", "program": ""} if about.kind == "directions" else {}
+    return msgspec.structs.replace(about, series="", **settings)
 
 
 def _figure(figure: Figure) -> str:
@@ -156,15 +144,13 @@ def _limit(threshold: Threshold) -> str:
 
 
 def _evidence(ordered: tuple[Verdict, ...]) -> Iterator[doc.Judgement]:
-    """Yield the evidence of bad verdicts, for an issue tracker."""
     limit = doc.RowLimit("and {count} more", {doc.TRACKER: MOST_EVIDENCE})
     for verdict in ordered:
         if verdict.outcome not in CALM and verdict.evidence:
             entry = doc.Entry("Evidence", (doc.Items(verdict.evidence, limit=limit),))
             yield doc.Judgement(
                 verdict.outcome.value, TONES[verdict.outcome], verdict.rule, verdict.subject, "",
-                (entry,),
-                on=doc.TRACKER,
+                (entry,), on=doc.TRACKER,
             )  # fmt: skip
 
 
@@ -268,10 +254,8 @@ def missing(judged: Judged) -> Iterator[doc.Section]:
     """Yield what was not measured; a page also has the rules that judged nothing."""
     more = "and {count} more; the HTML report lists all"
     limit = doc.RowLimit(more, {doc.SCREEN: MOST_OMISSIONS})
-    items = doc.Items(
-        tuple(f"{subject}: {why}" for subject, why in unmeasured(judged)), limit=limit
-    )
-    yield doc.Section("unmeasured", "Not measured", (items,), on=doc.TEXT)
+    lines = tuple(f"{subject}: {why}" for subject, why in unmeasured(judged))
+    yield doc.Section("unmeasured", "Not measured", (doc.Items(lines, limit=limit),), on=doc.TEXT)
     table = doc.Table(doc.heads("what", "why"), omissions(judged))
     title = "Not measured, not judged"
     yield doc.Section("omissions", title, (table,), nav="Not measured", on=doc.PAGE)
@@ -335,13 +319,10 @@ def _launch_omissions(launch: Launch, sound: set[str], forgiven: bool) -> Iterat
     if launch.ended.exit_code != 0 and not forgiven:
         status = launch.ended.message or f"ended with status {launch.ended.status}"
         yield f"{name} failed", status
-    reasons: dict[str, list[str]] = {}
-    for measurement in launch.measurements:
-        if measurement.status != "ok" and measurement.case not in sound:
-            reasons.setdefault(f"{measurement.status}: {measurement.reason}", []).append(
-                measurement.case
-            )
-    yield from ((f"{name}: {_shorten(cases)}", reason) for reason, cases in reasons.items())
+    bad = (case for case in launch.measurements if case.status != "ok" and case.case not in sound)
+    by_reason = group_by(bad, lambda case: f"{case.status}: {case.reason}")
+    for reason, cases in by_reason.items():
+        yield f"{name}: {_shorten([case.case for case in cases])}", reason
     if launch.not_understood:
         subject = f"{name}: {len(launch.not_understood)} lines of output"
         yield subject, f"not understood; the first: {launch.not_understood[0]}"

@@ -20,19 +20,16 @@ _UNUSUAL = re.compile(r"[^\x00-~]+")
 
 def json(document: object, _setting: Setting) -> str:
     """Return the document with one space per level, or on one line."""
-    if isinstance(document, OneLine):
-        return _inert(msgspec.json.encode(document.document, enc_hook=_plain))
-    written = msgspec.json.encode(document, enc_hook=_plain)
-    return _inert(msgspec.json.format(written, indent=1))
-
-
-def _inert(written: bytes) -> str:
-    """Return the document with each control character, such as U+009B, as an escape of JSON."""
+    content = document.document if isinstance(document, OneLine) else document
+    written = msgspec.json.encode(content, enc_hook=_plain)
+    if content is document:
+        written = msgspec.json.format(written, indent=1)
     text = written.decode()
+    # Each control character, such as U+009B, becomes an escape of JSON.
     unusual = {c for part in _UNUSUAL.findall(text) for c in part if is_hidden(c)}
-    if not unusual:
-        return f"{text}\n"
-    return text.translate({ord(c): dumps(c).strip('"') for c in unusual}) + "\n"
+    if unusual:
+        text = text.translate({ord(c): dumps(c).strip('"') for c in unusual})
+    return f"{text}\n"
 
 
 def _plain(value: object) -> object:

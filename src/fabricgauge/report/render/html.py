@@ -32,15 +32,12 @@ def render(document: doc.Report, setting: Setting) -> str:
     parts = templates.get_template("parts.html.j2").module
     # Sections are rendered first: they collect the plots.
     sections = [str(parts.section(section)) for section in page.sections]
-    scripts = []
-    if plots.drawn:
-        scripts.append(_source(templates, "draw.js"))
-    if any('<table class="filtered">' in section for section in sections):
-        scripts.append(_source(templates, "filter.js"))
-    if any(
-        '<pre class="lines">' in section or '<section id="next"' in section for section in sections
-    ):
-        scripts.append(_source(templates, "copy.js"))
+    text = "".join(sections)
+    uses = {
+        "draw.js": bool(plots.drawn), "filter.js": '<table class="filtered">' in text,
+        "copy.js": '<pre class="lines">' in text or '<section id="next"' in text,
+    }  # fmt: skip
+    scripts = [_source(templates, name) for name, is_used in uses.items() if is_used]
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
     about = " · ".join(part for part in (page.about, setting.printed) if part)
@@ -120,7 +117,6 @@ def _hint(cell: doc.Inline) -> str:
 
 
 def _cell(cell: doc.Inline) -> str:
-    """Return a cell as HTML: a badge, a strong text or prose, with its link."""
     if isinstance(cell, str):
         return str(_prose(cell))
     text = str(_prose(cell.text))
@@ -148,7 +144,7 @@ def _embedded(plots: list[dict[str, Any]]) -> str:
     """Return JSON for a data block: no character in it can end the block or begin a tag."""
     if not plots:
         return ""
-    from fabricgauge.report.render.palette import CALM, STEEP, UNMEASURED
+    from fabricgauge.report.render.plots import CALM, STEEP, UNMEASURED
 
     colours = {"heat": STEEP, "calm": CALM, "unmeasured": UNMEASURED}
     text = json.dumps({"plots": plots, **colours}, separators=(",", ":"), ensure_ascii=False)

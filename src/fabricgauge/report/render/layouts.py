@@ -10,11 +10,10 @@ sizes in ascending order.
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from operator import attrgetter
 
 from fabricgauge.model.estimate import Curve, CurvePoint
 from fabricgauge.model.pattern import LATENCY_PATTERNS, ONE_SIDED_PATTERNS, Pattern
-from fabricgauge.report.interface import CrowdTable, Layout, Setting
+from fabricgauge.report.interface import ConcurrentCase, Layout, Setting
 from fabricgauge.report.visible import visible
 
 #: Beginning of each line that is not the suite's, after its ``#``.
@@ -81,7 +80,6 @@ _BENCHMARKS: dict[Pattern, tuple[str, str, str, tuple[str, str]]] = {
 
 
 def _remarks(layout: Layout, suite: str) -> Iterator[str]:
-    """Yield comment lines with the program that measured and the verdict."""
     yield f"# {_OURS}measured by fabricgauge {visible(layout.version)}, not by {suite}"
     yield f"# {_OURS}the suite's layout; medians over all launches, MB = 10^6 bytes"
     yield from (f"# {_OURS}{visible(remark)}" for remark in layout.remarks)
@@ -103,13 +101,12 @@ def osu(layout: Layout, _setting: Setting) -> str:
         for place, curve in layout.curves
         if curve.pattern in _OSU_TITLES
     ]
-    tables += ["\n".join(table) for crowd in layout.crowds if (table := _osu_crowd(crowd))]
+    tables += ["\n".join(table) for crowd in layout.crowds if (table := _osu_crowd(*crowd))]
     head = "\n".join(_remarks(layout, "the OSU Micro-Benchmarks"))
     return "\n\n".join([head, *(tables or [f"# {_OURS}{NOTHING}"])]) + "\n"
 
 
 def _osu_table(place: str, curve: Curve) -> Iterator[str]:
-    """Yield sizes with µs, or with MB/s for a stream."""
     yield f"# {_OURS}{visible(place)}"
     yield f"# OSU {_OSU_TITLES[curve.pattern]} v{_OSU_VERSION}"
     if curve.pattern in ONE_SIDED_PATTERNS:
@@ -119,48 +116,43 @@ def _osu_table(place: str, curve: Curve) -> Iterator[str]:
         figures = {point.message_bytes: point.time.value * 1e6 for point in curve.points}
     else:
         yield "# Size      Bandwidth (MB/s)"
-        figures = {
-            point.message_bytes: point.bandwidth.value / 1e6
-            for point in curve.points
-            if point.bandwidth
-        }
+        rates = ((point.message_bytes, point.bandwidth) for point in curve.points)
+        figures = {length: rate.value / 1e6 for length, rate in rates if rate}
     for message_bytes, value in zip(figures, printed(list(figures.values())), strict=True):
         yield f"{message_bytes:<10d}{value:>20s}"
 
 
-def _osu_crowd(crowd: CrowdTable) -> list[str]:
+def _osu_crowd(place: str, cases: tuple[ConcurrentCase, ...]) -> list[str]:
     """Return a table of many ranks; empty if the suite has no such test."""
-    title = _OSU_CROWD_TITLES.get(crowd.pattern)
-    if title is None and crowd.pattern in _OSU_COLLECTIVES:
-        title = f"MPI {crowd.pattern.capitalize()} Latency Test"
+    pattern, medians = cases[0].pattern, printed([case.median_s * 1e6 for case in cases])
+    title = _OSU_CROWD_TITLES.get(pattern)
+    if title is None and pattern in _OSU_COLLECTIVES:
+        title = f"MPI {pattern.capitalize()} Latency Test"
     if title is None:
         return []
-    lines = [f"# {_OURS}{visible(crowd.place)}", f"# OSU {title} v{_OSU_VERSION}"]
-    if crowd.pattern == "multi_bandwidth":
-        lines.append(f"# [ pairs: {crowd.pairs} ] [ window size: {crowd.window} ]")
+    lines = [f"# {_OURS}{visible(place)}", f"# OSU {title} v{_OSU_VERSION}"]
+    if pattern == "multi_bandwidth":
+        window = max(case.window for case in cases)
+        lines.append(f"# [ pairs: {cases[0].pairs} ] [ window size: {window} ]")
         lines.append(f"# {'Size':<8s}{'MB/s':>20s}{'Messages/s':>20s}")
-        rates = printed([(row.throughput_bytes_per_s or 0.0) / 1e6 for row in crowd.rows])
-        counts = [f"{row.messages_per_s:.2f}" for row in crowd.rows]
+        rates = printed([(case.throughput_bytes_per_s or 0.0) / 1e6 for case in cases])
+        counts = [f"{case.messages_per_s:.2f}" for case in cases]
         columns = [f"{rate:>20s}{count:>20s}" for rate, count in zip(rates, counts, strict=True)]
-    elif crowd.pattern == "barrier":
-        return [*lines, "# Avg Latency(us)", *map("{:>17s}".format, printed(_medians(crowd)))]
+    elif pattern == "barrier":
+        return [*lines, "# Avg Latency(us)", *map("{:>17s}".format, medians)]
     else:
-        what = "Latency (us)" if crowd.pattern == "multi_latency" else "Avg Latency(us)"
+        what = "Latency (us)" if pattern == "multi_latency" else "Avg Latency(us)"
         lines.append(f"# {'Size':<8s}{what:>20s}")
-        columns = [f"{figure:>20s}" for figure in printed(_medians(crowd))]
-    rows = zip(crowd.rows, columns, strict=True)
-    return [*lines, *(f"{row.message_bytes:<10d}{column}" for row, column in rows)]
-
-
-def _medians(crowd: CrowdTable) -> list[float]:
-    return [row.median_s * 1e6 for row in crowd.rows]
+        columns = [f"{figure:>20s}" for figure in medians]
+    rows = zip(cases, columns, strict=True)
+    return [*lines, *(f"{case.message_bytes:<10d}{column}" for case, column in rows)]
 
 
 def imb(layout: Layout, _setting: Setting) -> str:
     """Return one head per part of the suite, followed by its tables."""
     curves = [entry for entry in layout.curves if entry[1].pattern in _BENCHMARKS]
     parts = dict.fromkeys(_BENCHMARKS[curve.pattern][0] for _, curve in curves)
-    crowds = [crowd for crowd in layout.crowds if crowd.pattern in _IMB_CROWDS]
+    crowds = [crowd for crowd in layout.crowds if crowd[1][0].pattern in _IMB_CROWDS]
     if crowds or not parts:
         parts = {"MPI-1": None, **parts}
     written = (_part(layout, part, curves, crowds if part == "MPI-1" else []) for part in parts)
@@ -168,8 +160,9 @@ def imb(layout: Layout, _setting: Setting) -> str:
 
 
 def _part(
-    layout: Layout, part: str, curves: list[tuple[str, Curve]], crowds: list[CrowdTable]
-) -> Iterator[str]:
+    layout: Layout, part: str, curves: Sequence[tuple[str, Curve]],
+    crowds: Sequence[tuple[str, tuple[ConcurrentCase, ...]]],
+) -> Iterator[str]:  # fmt: skip
     rule = "#" + "-" * 64
     yield from (rule, f"#    Intel(R) MPI Benchmarks {_IMB_VERSION}, {part} part", rule)
     yield from _remarks(layout, "the Intel(R) MPI Benchmarks")
@@ -180,36 +173,30 @@ def _part(
         if _BENCHMARKS[curve.pattern][0] == part:
             yield from _imb_table(place, curve)
     for crowd in crowds:
-        yield from _imb_crowd(crowd)
+        yield from _imb_crowd(*crowd)
     yield from ("", _LAST_LINE, "")
 
 
-def _imb_crowd(crowd: CrowdTable) -> Iterator[str]:
+def _imb_crowd(place: str, cases: tuple[ConcurrentCase, ...]) -> Iterator[str]:
     """Yield a table of many ranks: the times of an operation, and a chain's bandwidth."""
-    yield f"# {_OURS}{visible(crowd.place)}"
-    yield from (_RULER, f"# Benchmarking {_IMB_CROWDS[crowd.pattern]} ")
-    yield from (f"# #processes = {crowd.ranks} ", _RULER)
-    rated, sized = crowd.pattern in _IMB_RATED, crowd.pattern != "barrier"
-    heads = (*(("#bytes",) if sized else ()), "#repetitions", *_TIMES)
-    heads += ("Mbytes/sec",) if rated else ()
-    times = (
-        printed([value(row) * 1e6 for row in crowd.rows]) for value in (_MINIMUM, _MAXIMUM, _MEDIAN)
-    )
-    rates = [printed([(row.throughput_bytes_per_s or 0.0) / 1e6 for row in crowd.rows])] * rated
-    for row, *figures in zip(crowd.rows, *times, *rates, strict=True):
-        if row is crowd.rows[0]:
-            yield _imb_row(heads)
-        size = (str(row.message_bytes),) if sized else ()
-        yield _imb_row((*size, str(row.samples), *figures))
+    pattern = cases[0].pattern
+    yield f"# {_OURS}{visible(place)}"
+    yield from (_RULER, f"# Benchmarking {_IMB_CROWDS[pattern]} ")
+    yield from (f"# #processes = {cases[0].ranks} ", _RULER)
+    rated, sized = pattern in _IMB_RATED, pattern != "barrier"
+    times = zip(*((case.minimum_s, case.maximum_s, case.median_s) for case in cases), strict=True)
+    columns = [printed([time_s * 1e6 for time_s in column]) for column in times]
+    columns += [printed([(case.throughput_bytes_per_s or 0.0) / 1e6 for case in cases])] * rated
+    rate_head = ("Mbytes/sec",) * rated
+    yield _imb_row((*("#bytes",) * sized, "#repetitions", *_TIMES, *rate_head))
+    for case, *figures in zip(cases, *columns, strict=True):
+        yield _imb_row((*(str(case.message_bytes),) * sized, str(case.samples), *figures))
     yield ""
 
 
-_MINIMUM, _MEDIAN, _MAXIMUM = map(attrgetter, ("minimum_s", "median_s", "maximum_s"))
-
-
 def _imb_row(cells: Sequence[str]) -> str:
-    widths = (_WIDTHS[0], *[_WIDTHS[1]] * (len(cells) - 1))
-    return " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, widths, strict=True))
+    """Return the first cell 13 columns wide, the others 12."""
+    return " ".join((f"{cells[0]:>13s}", *(f"{cell:>12s}" for cell in cells[1:])))
 
 
 def _imb_table(place: str, curve: Curve) -> Iterator[str]:
@@ -221,19 +208,12 @@ def _imb_table(place: str, curve: Curve) -> Iterator[str]:
     points = [
         (point, figures) for point in curve.points if (figures := _figures(curve.pattern, point))
     ]
-    first, second = (
-        printed([figure for _, (figure, _) in points]),
-        [figure for _, (_, figure) in points],
-    )
-    second_column = (
-        [f"{figure:.0f}" for figure in second] if columns is _STREAMED else printed(second)
-    )
-    rows = (
-        (str(point.message_bytes), str(point.time.samples), *figures)
-        for (point, _), *figures in zip(points, first, second_column, strict=True)
-    )
-    for cells in (("#bytes", "#repetitions", *columns), *rows):
-        yield " ".join(f"{cell:>{width}s}" for cell, width in zip(cells, _WIDTHS, strict=True))
+    first = printed([figure for _, (figure, _) in points])
+    rates = [figure for _, (_, figure) in points]
+    second = [f"{rate:.0f}" for rate in rates] if columns is _STREAMED else printed(rates)
+    yield _imb_row(("#bytes", "#repetitions", *columns))
+    for (point, _), *figures in zip(points, first, second, strict=True):
+        yield _imb_row((str(point.message_bytes), str(point.time.samples), *figures))
     yield ""
 
 
