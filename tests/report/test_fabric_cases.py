@@ -4,13 +4,13 @@ from tests.report import fabric_sample
 
 from fabricgauge.model.run import Run
 from fabricgauge.report.content.cases import (
-    ConcurrentCase,
     concurrent_cases,
     find_idle,
     is_biased,
     ratio,
     select_patterns,
 )
+from fabricgauge.report.interface import ConcurrentCase
 
 NODES = fabric_sample.names(4)
 

@@ -201,8 +201,8 @@ def regression(pair: ComparedCurves, summary: Summary, pairs: int) -> str:
     if corrupt := sum(difference.trouble == "corrupt" for difference in pair.lost):
         return f"B has wrong data at {_sizes(corrupt)} where A has figures"
     if pair.basis == "means":
-        loss = summary.median_change if pair.less_is_better else -summary.median_change
-        if loss > pair.tolerance:
+        change = summary.median_change if pair.less_is_better else -summary.median_change
+        if change > pair.tolerance:
             return (
                 "by the bare figures the median over the sizes is worse by more than the tolerance"
             )

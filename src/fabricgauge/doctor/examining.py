@@ -105,8 +105,8 @@ def fold_consequences(checks: Sequence[Checked]) -> tuple[Checked, ...]:
     for checked in checks:
         roots = (finding for finding in checked.findings if id(finding) not in causes)
         evidence = ((root, (*root.evidence, *consequences[id(root)])) for root in roots)
-        findings = tuple(msgspec.structs.replace(root, evidence=lines) for root, lines in evidence)
-        folded.append(msgspec.structs.replace(checked, findings=findings))
+        roots_now = tuple(msgspec.structs.replace(root, evidence=lines) for root, lines in evidence)
+        folded.append(msgspec.structs.replace(checked, findings=roots_now))
     return tuple(folded)
 
 

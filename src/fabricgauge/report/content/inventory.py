@@ -90,8 +90,8 @@ def _pcie(adapter: Adapter) -> list[str]:
     link, capable = adapter.pcie_now, adapter.pcie_capable
     if isinstance(link, Skipped):
         return []
-    is_whole = isinstance(capable, Skipped) or capable == link
-    return [f"PCIe {lanes(link)}" if is_whole else f"PCIe {lanes(link)} (can {lanes(capable)})"]
+    able = "" if isinstance(capable, Skipped) or capable == link else f" (can {lanes(capable)})"
+    return [f"PCIe {lanes(link)}{able}"]
 
 
 def lanes(link: PcieLink) -> str:

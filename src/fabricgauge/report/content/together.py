@@ -12,7 +12,6 @@ from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
 from fabricgauge.report.content import cases as series
 from fabricgauge.report.content.cases import (
-    ConcurrentCase,
     concurrent_cases,
     find_idle,
     is_biased,
@@ -20,6 +19,7 @@ from fabricgauge.report.content.cases import (
     ratio,
     select_patterns,
 )
+from fabricgauge.report.interface import ConcurrentCase
 from fabricgauge.report.picture import Picture
 
 MOST_COLLECTIVES, MOST_CROWDS, MOST_CASES = 16, 40, 80

@@ -54,7 +54,6 @@ _OSU_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Wi
 #: The layout is that of 2021.11; readers infer the meaning of MB from the year.
 _IMB_VERSION = "2021.fabricgauge"
 _LAST_LINE = "# All processes entering MPI_Finalize"
-_WIDTHS = (13, 12, 12, 12)
 _RULER = "#" + "-" * 51
 _TIMES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
 #: IMB's benchmarks of many ranks; those of neighbours have a bandwidth.
@@ -212,8 +211,8 @@ def _imb_table(place: str, curve: Curve) -> Iterator[str]:
     rates = [figure for _, (_, figure) in points]
     second = [f"{rate:.0f}" for rate in rates] if columns is _STREAMED else printed(rates)
     yield _imb_row(("#bytes", "#repetitions", *columns))
-    for (point, _), *figures in zip(points, first, second, strict=True):
-        yield _imb_row((str(point.message_bytes), str(point.time.samples), *figures))
+    for (point, _), *cells in zip(points, first, second, strict=True):
+        yield _imb_row((str(point.message_bytes), str(point.time.samples), *cells))
     yield ""
 
 
