@@ -10,9 +10,8 @@ from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.cli.printing import refuse_report_file
 from fabricgauge.cli.progress import progress_shown
-from fabricgauge.cli.show import page, print_report
+from fabricgauge.cli.show import page, print_report, refuse_report_file
 from fabricgauge.features.application import profile as profiling
 from fabricgauge.features.application.scale import find_application, make_scale_design, run_scaling
 from fabricgauge.features.application.scale_content import overall
