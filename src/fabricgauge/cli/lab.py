@@ -20,7 +20,7 @@ from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.settings import rate_bit_s
 
 if TYPE_CHECKING:
-    from fabricgauge.lab.status import DaemonStatus, LabStatus
+    from fabricgauge.lab.up import DaemonStatus, LabStatus
 
 #: Actions on a node's Slurm daemon; each is a function of the scheduler.
 SLURM_ACTIONS = ("start", "stop", "restart", "kill")
