@@ -96,7 +96,8 @@ class RunDirectory:
         return next(filter(None, map(not_own, paths)), "")
 
     def has(self, name: str) -> bool:
-        return (self.path / name).is_file()
+        """Check if the directory has a file or folder."""
+        return (self.path / name).exists()
 
     def raw(self, name: str) -> Path:
         """Return the folder ``raw/<name>``, made if needed; ``name`` never comes from a host."""
