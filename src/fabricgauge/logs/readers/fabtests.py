@@ -110,10 +110,7 @@ def yaml_row(text: str) -> FabtestsRow | None:
     """Return a row ``- { xfer_size: 64, iterations: 1000, … }``."""
     pairs = dict(_PAIR.findall(text))
     numbers = [number_of(pairs.get(key, "")) for key in _KEYS]
-    if (
-        not all(value is not None and 0 <= value < _MOST for value in numbers[:3])
-        or None in numbers
-    ):
+    if None in numbers or not all(0 <= (number or 0.0) < _MOST for number in numbers[:3]):
         return None
     return _row("", numbers, True)
 

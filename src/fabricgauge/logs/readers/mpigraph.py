@@ -116,10 +116,8 @@ class PairTable:
     def pair(self, rank: int, peer: int) -> str:
         """Return the pair in the direction in which the bytes moved."""
         ends = (peer, rank) if self.name == "Recv" else (rank, peer)
-        host_count = len(self.hosts)
         return " to ".join(
-            self.hosts[rank_number] if rank_number < host_count else f"rank {rank_number}"
-            for rank_number in ends
+            self.hosts[end] if end < len(self.hosts) else f"rank {end}" for end in ends
         )
 
     def curves(

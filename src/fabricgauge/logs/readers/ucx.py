@@ -39,9 +39,6 @@ class UcxTest(NamedTuple):
     bandwidth_pattern: Pattern | None = None
 
 
-#: The test of a log that does not name it.
-UNNAMED = UcxTest("ucx_perftest", "")
-
 #: Name and, for each API, the description (UCX v1.9 and later leave out ``UCP``).
 _TESTS: tuple[tuple[UcxTest, str, str], ...] = (
     (UcxTest("am_lat", "ping-pong", "latency"), "UCT", "active message latency"),
@@ -75,14 +72,6 @@ _BY_NAME = {test.name: test for test, _, _ in _TESTS}
 _OPTION = re.compile(r"\s-t\s*(\w+)")
 
 
-def described(description: str, api: str) -> UcxTest:
-    """Return the test that a box describes under ``protocol layer`` or ``transport layer``."""
-    layer = "UCT" if "transport" in api else "UCP"
-    words = description.removeprefix("UCP ").strip()
-    fitting = (test for test, of, begin in _TESTS if of == layer and words.startswith(begin))
-    return next(fitting, UNNAMED)
-
-
 _BOX = re.compile(r"\| (?P<name>[A-Z][\w ]{2,30}): +(?P<value>[^|]{0,60}?) *\|")
 _SIZE = re.compile(r"\s-s\s*(\d{1,15})(?=\s|$)")
 _TRANSPORT = re.compile(r"\s-x\s*(?:(?P<tcp>tcp)(?!\w)|(?P<verbs>(?:rc|ud|dc)(?:_|\b)))")
@@ -105,20 +94,23 @@ class UcxRun:
 
     def learn(self, text: str) -> bool:
         """Take one more line of the box; return False for another line."""
-        match = _BOX.match(text)
-        if match is None or len(self._box) >= _MOST_SETTINGS:
-            return False
-        self._box[match["name"]] = match["value"].strip()
-        return True
+        match = _BOX.match(text) if len(self._box) < _MOST_SETTINGS else None
+        if match is not None:
+            self._box[match["name"]] = match["value"].strip()
+        return match is not None
 
     def test(self, batch: str) -> UcxTest:
-        by_box = described(self._box.get("Test", ""), self._box.get("API", ""))
+        # The box describes the test under ``protocol layer`` or ``transport layer``.
+        layer = "UCT" if "transport" in self._box.get("API", "") else "UCP"
+        words = self._box.get("Test", "").removeprefix("UCP ").strip()
         option = _OPTION.search(self.command)
         names = (option[1] if option else "", batch.split("/")[0])
-        named_tests = (by_box, *(_BY_NAME.get(name, UNNAMED) for name in names))
+        named_tests = (
+            *(test for test, of, begin in _TESTS if of == layer and words.startswith(begin)),
+            *(_BY_NAME[name] for name in names if name in _BY_NAME),
+        )
         # Only streams have a heading with ``overhead``.
-        unnamed = UNNAMED._replace(kind="stream") if self.overhead else UNNAMED
-        return next((test for test in named_tests if test != UNNAMED), unnamed)
+        return next(iter(named_tests), UcxTest("ucx_perftest", "stream" if self.overhead else ""))
 
     @property
     def message_bytes(self) -> int | None:

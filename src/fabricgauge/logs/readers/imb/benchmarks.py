@@ -79,9 +79,7 @@ _P2P = {
     "pingpong": msgspec.structs.replace(
         _PING_PONG, every_pair=True, rate="messages of a ping-pong, there and back"
     ),
-    "pingping": ImbBenchmark(
-        _PING_PING.time, "both directions, their sum", 2, 2, every_pair=True
-    ),
+    "pingping": ImbBenchmark(_PING_PING.time, "both directions, their sum", 2, 2, every_pair=True),
     "sendrecv_replace": ImbBenchmark(
         "Sendrecv_replace in a ring", "bytes that all ranks send", 0, 2, every_pair=True
     ),
@@ -137,21 +135,17 @@ def _one_sided(name: str, part: str, mode: str) -> ImbBenchmark:
     which the target takes part. Their names differ in one letter: Unidir_put and Unidir_Put.
     """
     key = name.lower()
-    bidirectional_words = (
-        " per direction, while both directions are busy" if key.startswith("bidir") else ""
-    )
+    both_ways = " per direction, while both directions are busy" if key.startswith("bidir") else ""
+    one_size = key in _ONE_SIZE
     if mode == "AGGREGATE":
-        time, stream = (
-            f"{name}, one of many under way",
-            f"{name}, many under way{bidirectional_words}",
+        stream: Pattern | None = "put_bandwidth" if key in _PUT else None
+        many = f"{name}, many under way{both_ways}"
+        return ImbBenchmark(
+            f"{name}, one of many under way", many, stream=stream, one_size=one_size
         )
-        pattern: Pattern | None = "put_bandwidth" if key in _PUT else None
-        return ImbBenchmark(time, stream, stream=pattern, one_size=key in _ONE_SIZE)
     flushed = part == "RMA" or (not part and name == "Unidir_put")
     latency: Pattern | None = "put_latency" if key in _PUT and flushed else None
-    completion_words = {"RMA": "with its flush", "EXT": "with its fence"}.get(
-        part, "with its completion"
-    )
-    alone = f"{name} {completion_words}"
-    bandwidth = f"{alone}{bidirectional_words} (size / time)"
-    return ImbBenchmark(alone, bandwidth, latency=latency, one_size=key in _ONE_SIZE)
+    completion = {"RMA": "flush", "EXT": "fence"}.get(part, "completion")
+    alone = f"{name} with its {completion}"
+    bandwidth = f"{alone}{both_ways} (size / time)"
+    return ImbBenchmark(alone, bandwidth, latency=latency, one_size=one_size)

@@ -88,8 +88,7 @@ def _form_of(text: str) -> tuple[Form, Any, str]:
     if _LAST.fullmatch(text):
         return "last", None, ""
     zone: Zone | None = "head" if _RULER.fullmatch(text) else None
-    zone = next((name for name, begin in _ZONES if text.startswith(begin)), zone)
-    if zone:
+    if zone := next((name for name, begin in _ZONES if text.startswith(begin)), zone):
         return "zone", zone, ""
     expected = next((problem for problem, refusal in _REFUSALS if refusal.match(text)), "")
     if expected and not is_prose:
@@ -144,11 +143,10 @@ class ImbReader:
         curves = list(self._close(stopped=True))
         if self._output.version and self._output.part != "MT" and self._last is not None:
             last = self._last.last if isinstance(self._last, Rows) else self._last
-            is_reported = any(curve.cut_off for curve in curves)
             names = [name for name in self._output.listed if name.lower() not in self._measured]
             if names:
                 self._report(last, f"{_LAST_LINE!r}, and before it a table of {', '.join(names)}")
-            elif not is_reported:
+            elif not any(curve.cut_off for curve in curves):
                 self._report(last, repr(_LAST_LINE))
         self._forget()
         return curves
