@@ -104,18 +104,13 @@ DIALECT = Labelled(
         "Request Size Bytes": "REQUEST_SIZE",
         "Protocol": "PROTOCOL",
         "Direction": "DIRECTION",
-        **{
-            f"{name} Latency Microseconds": f"{key}_LATENCY"
-            for name, key in (
-                ("Mean", "MEAN"),
-                ("Minimum", "MIN"),
-                ("Maximum", "MAX"),
-                ("Stddev", "STDDEV"),
-                ("50th Percentile", "P50"),
-                ("90th Percentile", "P90"),
-                ("99th Percentile", "P99"),
-            )
-        },
+        "Mean Latency Microseconds": "MEAN_LATENCY",
+        "Minimum Latency Microseconds": "MIN_LATENCY",
+        "Maximum Latency Microseconds": "MAX_LATENCY",
+        "Stddev Latency Microseconds": "STDDEV_LATENCY",
+        "50th Percentile Latency Microseconds": "P50_LATENCY",
+        "90th Percentile Latency Microseconds": "P90_LATENCY",
+        "99th Percentile Latency Microseconds": "P99_LATENCY",
     },
     whole=("rate", "transactions", "THROUGHPUT", "MEAN_LATENCY"),
     sign="no figure in a known unit follows the test's title",

@@ -78,10 +78,8 @@ def console_row(text: str) -> NetPipeRow | None:
         return bare._replace(passed=bool(checked))
     (rate, time), scale = figures.group("rate", "time"), _MEGA[figures["rate_unit"]]
     seconds = _SECONDS[figures["time_unit"]]
-    return NetPipeRow(
-        *bare[:4], figure_of(rate) * scale, figure_of(time) * seconds, _step(rate) * scale,
-        _step(time) * seconds,
-    )  # fmt: skip
+    steps = _step(rate) * scale, _step(time) * seconds
+    return NetPipeRow(*bare[:4], figure_of(rate) * scale, figure_of(time) * seconds, *steps)
 
 
 def file_row(text: str) -> NetPipeRow | None:
@@ -189,10 +187,8 @@ class NetPipeRun:
             # Files have the sizes of a two-way run doubled: 2, 4, 6 for 1, 2, 3 bytes.
             self.mode = "both"
             self.settings["sizes"] = "half of those in the file, which adds both ways up"
-            self.rows = [
-                (line, row._replace(message_bytes=row.message_bytes // 2))
-                for line, row in self.rows
-            ]
+            halves = [row._replace(message_bytes=row.message_bytes // 2) for _, row in self.rows]
+            self.rows = [(line, half) for (line, _), half in zip(self.rows, halves, strict=True)]
         elif of_file and not any(row.message_bytes % 2 for _, row in self.rows):
             self.mode = "either"
         directions = 2 if self.mode == "both" else 1

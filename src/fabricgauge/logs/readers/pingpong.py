@@ -60,16 +60,13 @@ class PingPongTest:
         kind = self.kind or ("srq" if self.connections > 1 else "")
         unnamed = _RC_OR_UC if self.connections else _UNNAMED
         name = f"ibv_{kind}_pingpong" if kind else unnamed
-        ends = tuple(self.ends[end] for end in ("local", "remote") if end in self.ends)
+        ends = tuple(self.ends[end] for end in ("local", "remote")) if len(self.ends) == 2 else ()
         addresses = tuple(end.gid[7:] for end in ends if end.gid.startswith("::ffff:"))
         addresses = addresses if len(addresses) == 2 else ()
         return SuiteHeading(
             _SUITE, "", name, self.first.text.strip()[:200], self.first.number, transport="rdma",
-            settings={"command": self.command},
-            hosts=addresses,
-            evidence=LogEvidence(
-                verbs_ends=ends if len(ends) == 2 else (), addresses=addresses
-            ),
+            settings={"command": self.command}, hosts=addresses,
+            evidence=LogEvidence(verbs_ends=ends, addresses=addresses),
         )  # fmt: skip
 
     def curves(self, line: LogLine, count: int, time: float) -> Iterable[SuiteCurve]:
@@ -77,9 +74,10 @@ class PingPongTest:
         heading = self.heading()
         several = heading.benchmark in ("ibv_srq_pingpong", _UNNAMED)
         pattern: Pattern | None = None if several else "latency"
-        meaning = "half of an iteration, in which others may be under way"
-        meaning = meaning if several else "half round trip"
-        total = "both ways, summed" if several else "ping-pong bandwidth (size / half round trip)"
+        meaning, total = "half round trip", "ping-pong bandwidth (size / half round trip)"
+        if several:
+            meaning = "half of an iteration, in which others may be under way"
+            total = "both ways, summed"
         columns = (
             SuiteColumn("time", meaning, "mean", "µs per iteration, halved", 0.5e-6, pattern),
             SuiteColumn("bandwidth", total, "mean", _RULE, 1e6 / 8),

@@ -40,15 +40,11 @@ _MOST = 1e15
 _PRINTED = re.compile(r"(?:[nr]ccl-bw|ib-loopback)(?:[:/].*)?")
 _GB = "GB = 10^9 bytes (nccl-tests)"
 _MB = "MB = 2^20 bytes (perftest)"
+_BUS = "{}: bus bandwidth (algorithm bandwidth times the collective's factor)"
 _COLUMNS: dict[str, tuple[Quantity, str, str, float]] = {
     "time": ("time", "{}", "µs", 1e-6),
     "algbw": ("bandwidth", "{}: algorithm bandwidth (size / time)", _GB, 1e9),
-    "busbw": (
-        "bus_bandwidth",
-        "{}: bus bandwidth (algorithm bandwidth times the collective's factor)",
-        _GB,
-        1e9,
-    ),
+    "busbw": ("bus_bandwidth", _BUS, _GB, 1e9),
     "Avg": ("bandwidth", "one-way stream, adapter to itself: {}", _MB, 2.0**20),
 }
 #: Benchmark, operation, place or adapter, rank, and the name of the quantity.
@@ -112,17 +108,15 @@ def read(text: str, first_line: int, report: Report) -> Iterator[SuiteCurve]:
         if match is None:
             doubtful += _DOUBTFUL.match(key) is not None
         elif isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST:
-            group = (
-                match["benchmark"], match["operation"], match["place"] or "", match["rank"] or "",
-                match["what"],
-            )  # fmt: skip
+            names = (match["benchmark"], match["operation"], match["place"] or "")
+            group = (*names, match["rank"] or "", match["what"])
             groups[group].append((int(match["size"]), float(value)))
     for (benchmark, operation, place, rank, quantity_name), rows in groups.items():
         quantity, words, rule, factor = _COLUMNS[quantity_name]
         column = SuiteColumn(quantity, words.format(operation), "mean", rule, factor)
-        settings = {"node": str(record.get("node", "")), "rank": rank}
         kind = "adapter" if quantity_name == "Avg" else "placement"
-        settings[kind] = place.strip("_").replace("_", "-")
+        place = place.strip("_").replace("_", "-")
+        settings = {"node": str(record.get("node", "")), "rank": rank, kind: place}
         heading = SuiteHeading(
             _SUITE, "", f"{benchmark} {operation}", "SuperBench's summary", first_line,
             settings=settings,

@@ -153,18 +153,12 @@ def windows_of(text: str, benchmark: OsuBenchmark, rates: bool) -> OsuLayout | N
     ``rates`` is true for the matrix of messages per second.
     """
     sign, *windows = text.split()
-    if (
-        sign[0] != "#"
-        or not 0 < len(windows) < MOST_COLUMNS
-        or not all(map(str.isdecimal, windows))
-    ):
+    is_matrix = sign[0] == "#" and 0 < len(windows) < MOST_COLUMNS
+    if not (is_matrix and all(map(str.isdecimal, windows))):
         return None
     column = column_of("Messages/s" if rates else "MB/s", benchmark, first=True)
-    pattern = None if rates else column.pattern
-    columns = [
-        msgspec.structs.replace(column, pattern=pattern, settings={"window": window})
-        for window in windows
-    ]
+    column = msgspec.structs.replace(column, pattern=None if rates else column.pattern)
+    columns = [msgspec.structs.replace(column, settings={"window": window}) for window in windows]
     cells = [ColumnUse("size"), *(ColumnUse("figure", place) for place in range(len(windows)))]
     return _layout(cells, columns, benchmark)
 

@@ -85,6 +85,9 @@ _HALF = "half round trip"
 _STREAM = "one-way stream"
 _BOTH = "streams in both directions, summed"
 _BOTH_PUTS = "streams of puts in both directions, summed"
+_LOCKED_PUTS = "one-way stream of puts, under a lock"
+_LOCKED_ACCUMULATE = "one accumulate, under a lock"
+_LOCKED_GETS = "one-way stream of gets, under a lock"
 _ALL_PAIRS = "one-way streams of all pairs, summed"
 _LATENCY, _BANDWIDTH, _PUT = ({"pattern": name} for name in ("latency", "bandwidth", "put_latency"))
 _BIDIRECTIONAL: dict[str, Any] = {"pattern": "bidirectional_bandwidth", "directions": 2}
@@ -114,20 +117,15 @@ _PAIRS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("mpi_get_accumulate latency", "osu_get_acc_latency", "one get-accumulate", {}),
     ("mpi_compare_and_swap latency", "osu_cas_latency", "one compare-and-swap", _ONE_SIZE),
     ("mpi_fetch_and_op latency", "osu_fop_latency", "one fetch-and-op", _ONE_SIZE),
-    *(
-        (
-            f"mpi_{call} passive {title}",
-            f"osu_passive_{call.removesuffix('umulate')}_{name}",
-            f"{meaning}, under a lock",
-            options,
-        )
-        for call, title, name, meaning, options in (
-            ("put", "latency", "latency", "one put", _PUT),
-            ("put", "bandwidth", "bw", "one-way stream of puts", {"pattern": "put_bandwidth"}),
-            ("get", "latency", "latency", "one get", {}),
-            ("get", "bandwidth", "bw", "one-way stream of gets", {}),
-            ("accumulate", "latency", "latency", "one accumulate", {}),
-        )
+    ("mpi_put passive latency", "osu_passive_put_latency", "one put, under a lock", _PUT),
+    ("mpi_put passive bandwidth", "osu_passive_put_bw", _LOCKED_PUTS, {"pattern": "put_bandwidth"}),
+    ("mpi_get passive latency", "osu_passive_get_latency", "one get, under a lock", {}),
+    ("mpi_get passive bandwidth", "osu_passive_get_bw", _LOCKED_GETS, {}),
+    (
+        "mpi_accumulate passive latency",
+        "osu_passive_acc_latency",
+        "one accumulate, under a lock",
+        {},
     ),
     ("mpi init", "osu_init", "MPI_Init", _ONE_SIZE),
     ("mpi hello world", "osu_hello", "start and end of all ranks", _ONE_SIZE),
@@ -155,11 +153,8 @@ _ALIKE = (
 _OPERATIONS: tuple[tuple[str, str, str], ...] = (
     *((name, name, name.capitalize()) for name in _ALIKE),
     *(
-        (f"all-to-all{suffix}", f"alltoall{suffix}", f"Alltoall{suffix}")
-        for suffix in ("", "v", "w")
-    ),
-    *(
-        (f"all-to-all{suffix} personalized exchange", f"alltoall{suffix}", f"Alltoall{suffix}")
+        (f"all-to-all{suffix}{exchange}", f"alltoall{suffix}", f"Alltoall{suffix}")
+        for exchange in ("", " personalized exchange")
         for suffix in ("", "v", "w")
     ),
     ("broadcast", "bcast", "Bcast"),
