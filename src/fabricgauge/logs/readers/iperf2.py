@@ -160,14 +160,12 @@ class Iperf2Test(IperfLog):
         by_server = self.received if direction == "client to server" else None
         if by_server:
             rate = by_server.rate
-        counted_by: CountedBy = ""
-        if rate is not None and self.side:
-            sent_here = direction.startswith(self.side) and not by_server
-            counted_by = "sender" if sent_here else "receiver"
+        sent_here = direction.startswith(self.side) and not by_server
+        counted_by: CountedBy = "sender" if sent_here else "receiver"
+        counted_by = counted_by if rate is not None and self.side else ""
         settings, losses = self.lost, self.losses
-        if losses is None and (
-            sent := _retransmits([row_of_all] if row_of_all.rate else totals.values())
-        ):
+        counted = [row_of_all] if row_of_all.rate else totals.values()
+        if losses is None and (sent := _retransmits(counted)):
             settings, losses = {"retransmits": str(sent.count)}, sent
         intervals = self._total_intervals(direction, not two_way)
         if len(intervals) != 1 and (single if two_way or not together else row_of_all).ended:

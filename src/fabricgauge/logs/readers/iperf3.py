@@ -92,17 +92,18 @@ class TextTest(IperfLog):
             sent_bytes = row.rate * (row.end - row.start)
             summary.losses = LogLosses(int(retransmits["count"][:15]), 0, sent_bytes)
         if lost := _LOST.search(row.rest):
-            counts = f"{lost['lost']} of {lost['all']} datagrams"
-            summary.settings["lost"] = f"{lost['share']} % ({counts})"
-            summary.losses = LogLosses(int(lost["lost"][:15]), int(lost["all"][:15]))
+            count, sent, share = lost.group("lost", "all", "share")
+            summary.settings["lost"] = f"{share} % ({count} of {sent} datagrams)"
+            summary.losses = LogLosses(int(count[:15]), int(sent[:15]))
 
     def result(self) -> tuple[SuiteCurve, ...]:
         self.protocol = self.protocol or ("TCP" if self.hosts or self.retries else "")
         self.hosts = self.hosts or ((self._peer,) if self._peer else ())
         cut_off = "no summary: the output ends among the intervals, or before them"
-        cut_off = "" if self._sums else cut_off
         if self.error:
             cut_off = f"iperf3 stopped: {self.error}" if self._intervals else ""
+        elif self._sums:
+            cut_off = ""
         roles = sorted({role for role, _ in self._intervals} | set(self._sums)) or [""]
         flows = sorted(map(self._flow, roles), key=lambda flow: flow.direction)
         return self._curves("iperf3", "iperf3", flows, cut_off)

@@ -114,7 +114,12 @@ class NxnReader:
         late_s = {ends: figures[0] * 1e-6 for ends, figures in self._pairs.items()}
         settings, evidence = dict[str, str](), LogEvidence()
         if by_pair:
-            settings = _name_extremes(by_pair, column, place == 0)
+            least, most = (choose(by_pair, key=by_pair.__getitem__) for choose in (min, max))
+            unit = column.unit_rule.split()[0].replace("Mbytes", "MB/s")
+            slowest, fastest = (most, least) if column.quantity == "time" else (least, most)
+            for name, (source, target) in (("slowest", slowest), ("fastest", fastest)):
+                figure = f"{by_pair[source, target]:.6g} {unit}"
+                settings[f"{name} pair"] = f"rank {source} to rank {target}: {figure}"
             # Row by row, in SI units; 0 for pairs without a row.
             values = array("d", bytes(8 * ranks * ranks))
             for (source, target), figure in by_pair.items():
@@ -160,18 +165,6 @@ def infer_nodes(late_s: Mapping[tuple[int, int], float], ranks: int) -> tuple[st
         return ()
     firsts = {group: group_of.index(group) for group in sizes}
     return tuple(f"the node of rank {firsts[group]}" for group in group_of)
-
-
-def _name_extremes(
-    by_pair: dict[tuple[int, int], float], column: SuiteColumn, less_is_better: bool
-) -> dict[str, str]:
-    least, most = (choose(by_pair, key=by_pair.__getitem__) for choose in (min, max))
-    unit = column.unit_rule.split()[0].replace("Mbytes", "MB/s")
-    slowest, fastest = (most, least) if less_is_better else (least, most)
-    return {
-        name: f"rank {ends[0]} to rank {ends[1]}: {by_pair[ends]:.6g} {unit}"
-        for name, ends in (("slowest pair", slowest), ("fastest pair", fastest))
-    }
 
 
 DIALECT = Dialect("nxnlatbw", BEGINS, NxnReader)

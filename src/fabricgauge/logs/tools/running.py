@@ -163,10 +163,8 @@ def run_suite(
             status, code, message = "broken", None, str(error)
     wall_s = time.monotonic() - start_s
     ended = Ended(status, code, message, launch.client.argv, wall_s, repeated=repeated)
-    server_lines, error_lines = (
-        _read_lines(raw_dir / f"{name}.txt") for name in ("server", "stderr")
-    )
-    return ended, (*server_lines[:1], *lines, *error_lines)
+    server_lines = _read_lines(raw_dir / "server.txt")
+    return ended, (*server_lines[:1], *lines, *_read_lines(raw_dir / "stderr.txt"))
 
 
 def _launcher_ended(launch: SuiteLaunch, client: ProgramStream, lines: Sequence[str]) -> bool:

@@ -293,13 +293,12 @@ class ImbTable:
         megabyte, block = self._megabyte(), self._block
         company = ""
         # The ranks that were busy beside one pair, where the figures do not sum over all.
+        is_of_pair = self._output.part != "MT" or self._benchmark.every_pair
         if block.groups > 1:
             company = f"{block.groups} groups at once"
         elif block.threads > 1:
             company = f"{block.threads} threads per rank together"
-        elif (
-            self._output.part == "MT" and not self._benchmark.every_pair and (block.ranks or 0) > 2
-        ):
+        elif not is_of_pair and (block.ranks or 0) > 2:
             company = f"{block.ranks} ranks at once"
         for group, rows_of_group in self._groups().items():
             heading, benchmark = self._heading(group), self._benchmark
@@ -394,10 +393,8 @@ class ImbTable:
             has_last_size = output.own_sizes and stopped
             return "the output ends here, without IMB's last line" if has_last_size else ""
         last = max(
-            [
-                rows.size or 0 if isinstance(rows, FailedRow) else max(rows.columns[place])
-                for rows in rows_of_group
-            ]
+            rows.size or 0 if isinstance(rows, FailedRow) else max(rows.columns[place])
+            for rows in rows_of_group
         )
         last_size = output.last_bytes
         if last >= (output.default_bytes if last_size is None else last_size):
@@ -430,13 +427,12 @@ class ImbTable:
         megabyte = megabyte_of(version, part, self._evidence)
         if megabyte.against:
             self._report(self._headline, megabyte.against)
-        evidence_of_rows = {*self._evidence} if megabyte.by_rows else set()
         against = [
-            row_evidence
-            for row_evidence in evidence_of_rows
-            if row_evidence is not None and megabyte.bytes not in row_evidence
+            allowed
+            for allowed in {*self._evidence}
+            if allowed is not None and megabyte.bytes not in allowed
         ]
-        if against:
+        if against and megabyte.by_rows:
             single_rows = (rows.singles() for rows in self._rows if isinstance(rows, Rows))
             for row, row_unit in zip(chain.from_iterable(single_rows), self._evidence, strict=True):
                 if row_unit in against:

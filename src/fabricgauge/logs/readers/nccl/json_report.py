@@ -36,11 +36,8 @@ class JsonFigures(msgspec.Struct, frozen=True):
         time = self.cpu_time if self.time is None else self.time
         if time is None:
             return None
-        besides = {
-            ours: number
-            for name, ours in _BESIDES.items()
-            if (number := (times or {}).get(name)) is not None
-        }
+        printed = {name: number for name, number in (times or {}).items() if number is not None}
+        besides = {ours: printed[name] for name, ours in _BESIDES.items() if name in printed}
         return NcclFigures(time, self.alg_bw, self.bus_bw, self.nwrong, besides)
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from fabricgauge.logs.readers.interface import LogLine
-from fabricgauge.logs.readers.lines import number_of
+from fabricgauge.logs.readers.lines import figure_of, number_of
 from fabricgauge.logs.readers.nccl.facts import NcclFacts, collective_of, renamed
 from fabricgauge.logs.readers.rows import RowForm, Rows
 from fabricgauge.logs.readers.table import ColumnUse, SuiteColumn, SuiteTable, TableRows, Use
@@ -87,10 +87,10 @@ class NcclTables:
                 self._compared.add(placement)
             if cells is None or cells.wrong:
                 table.failed(line, row.message_bytes, "corrupt" if cells else "cut off")
-                continue
-            values = self._values(table, row.message_bytes, *cells[:3])
-            iterations = self._facts.iterations
-            table.row(line, row.message_bytes, values, (cells.besides,), iterations)
+            else:
+                values = self._values(table, row.message_bytes, *cells[:3])
+                iterations = self._facts.iterations
+                table.row(line, row.message_bytes, values, (cells.besides,), iterations)
 
     def take(self, layout: "NcclLayout", rows: Rows) -> bool:
         """Take plain rows if all continue the open tables, and none has wrong elements."""
@@ -112,8 +112,8 @@ class NcclTables:
             values = [*zip(*(self._values(table, *row) for row in figures), strict=True)]
             spread = {_BESIDES[name]: column for name, column in group.items() if name in _BESIDES}
             samples = [self._facts.iterations] * len(sizes)
-            add = TableRows(rows.number, rows.text, sizes, samples, values, (spread, {}, {}))
-            table.add(add)
+            besides = (spread, {}, {})
+            table.add(TableRows(rows.number, rows.text, sizes, samples, values, besides))
         return True
 
     def failed(self, line: LogLine, trouble: Trouble) -> None:
@@ -255,12 +255,8 @@ class NcclLayout(msgspec.Struct, frozen=True):
             wrong = 1.0
         elif wrong is not None and self.group[3] != "#wrong":
             wrong = 0.0
-        more = zip(self.group[4:], map(number_of, tokens[4:]), strict=True)
-        besides = {
-            _BESIDES[name]: number
-            for name, number in more
-            if name in _BESIDES and number is not None
-        }
+        more = zip(self.group[4:], tokens[4:], strict=True)
+        besides = {_BESIDES[name]: figure_of(token) for name, token in more if name in _BESIDES}
         return NcclFigures(time, algorithm, bus, wrong, besides)
 
 

@@ -92,12 +92,12 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _row(pairs: Mapping[str, str]) -> dict[str, float]:
-    numbers = {
-        role: number_of(pairs[key].rstrip(".")) for key, role in _ROLES.items() if key in pairs
-    }
-    if not 0 <= (numbers.get("size") or 0.0) < _LARGEST:
-        return {}
-    return {role: value for role, value in numbers.items() if value is not None}
+    numbers: dict[str, float] = {}
+    for key, role in _ROLES.items():
+        number = number_of(pairs.get(key, "").rstrip("."))
+        if number is not None:
+            numbers[role] = number
+    return numbers if 0 <= numbers.get("size", 0.0) < _LARGEST else {}
 
 
 def _table(
