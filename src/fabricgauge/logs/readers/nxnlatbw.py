@@ -118,8 +118,8 @@ class NxnReader:
             unit = column.unit_rule.split()[0].replace("Mbytes", "MB/s")
             slowest, fastest = (most, least) if column.quantity == "time" else (least, most)
             for name, (source, target) in (("slowest", slowest), ("fastest", fastest)):
-                figure = f"{by_pair[source, target]:.6g} {unit}"
-                settings[f"{name} pair"] = f"rank {source} to rank {target}: {figure}"
+                printed = f"{by_pair[source, target]:.6g} {unit}"
+                settings[f"{name} pair"] = f"rank {source} to rank {target}: {printed}"
             # Row by row, in SI units; 0 for pairs without a row.
             values = array("d", bytes(8 * ranks * ranks))
             for (source, target), figure in by_pair.items():

@@ -112,8 +112,8 @@ class NcclTables:
             values = [*zip(*(self._values(table, *row) for row in figures), strict=True)]
             spread = {_BESIDES[name]: column for name, column in group.items() if name in _BESIDES}
             samples = [self._facts.iterations] * len(sizes)
-            besides = (spread, {}, {})
-            table.add(TableRows(rows.number, rows.text, sizes, samples, values, besides))
+            add = TableRows(rows.number, rows.text, sizes, samples, values, (spread, {}, {}))
+            table.add(add)
         return True
 
     def failed(self, line: LogLine, trouble: Trouble) -> None:
