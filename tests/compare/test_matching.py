@@ -76,6 +76,16 @@ def test_a_collective_matches_that_of_another_suite_by_what_it_does() -> None:
     assert pairs([osu], [imb]) == [(0, 0)]
 
 
+def test_a_collective_of_another_number_of_ranks_is_another_measurement() -> None:
+    few, many, unknown = (
+        one(None, suite="imb", benchmark="Allreduce", what="allreduce", ranks=ranks)
+        for ranks in (8, 64, None)
+    )
+    assert pairs([few], [many]) == []
+    assert pairs([few], [few]) == pairs([few], [unknown]) == [(0, 0)]
+    assert pairs([one(ranks=2)], [one(ranks=64)]) == [(0, 0)]  # the first two of 64
+
+
 def test_two_benchmarks_of_one_suite_are_not_mixed() -> None:
     blocking = one(None, suite="osu", benchmark="osu_allreduce", what="Allreduce")
     other = one(None, suite="osu", benchmark="osu_allreduce_persistent", what="Allreduce")

@@ -299,6 +299,19 @@ def overall(trick: Trick, folder: Path) -> str:
     return str(document["overall"])
 
 
+def rising(share: float) -> Trick:
+    """A stream up to 64 KiB over a link that carries this share of EDR."""
+    rows = {1 << n: (1 << n) / (0.65 + (1 << n) / (share * 12_400.0)) for n in range(17)}
+    return Trick(logs.osu_bw(rows, before="+ osu_bw -m 65536\n"))
+
+
+@pytest.mark.parametrize(("share", "outcome"), [(1.0, "INCONCLUSIVE"), (0.5, "FAIL")])
+def test_a_curve_that_still_rises_to_the_ceiling_decides_nothing(
+    share: float, outcome: str, tmp_path: Path
+) -> None:
+    assert overall(rising(share), tmp_path) == outcome
+
+
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_log_passes(name: str, tmp_path: Path) -> None:
     assert overall(SOUND[name], tmp_path) == "PASS"

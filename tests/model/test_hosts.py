@@ -10,7 +10,8 @@ from fabricgauge.model.host_access import same_host, unify_hosts
     [
         ("c1", "c1", True), ("c1", "C1", True), ("a", "a.example.org", True),
         ("localhost", "127.0.0.1", True), ("127.0.0.1", "127.0.1.1", True),
-        ("::1", "localhost", True),
+        ("::1", "localhost", True), ("::ffff:10.0.0.1", "10.0.0.1", True),
+        ("::FFFF:127.0.0.1", "localhost", True), ("::ffff:10.0.0.1", "10.0.0.2", False),
         ("localhost.localdomain", "localhost", True), ("a.example.org", "a.example.org.", True),
         ("c1", "c10", False), ("a.one.org", "a.two.org", False), ("10.0.0.1", "10.0.0.10", False),
         ("10", "10.0.0.1", False), ("localhost", "c1", False), ("a", "ab.example.org", False),

@@ -14,6 +14,7 @@ import msgspec
 from fabricgauge.model.comparison import Side, Unmatched
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.groups import group_by
+from fabricgauge.model.pattern import PAIR_PATTERNS
 from fabricgauge.model.suite import RESULTS, SuiteCurve, SuitePoint
 from fabricgauge.model.words.sentences import counted, listed
 
@@ -152,6 +153,12 @@ def _remove(curves: list[SuiteCurve], matched: Sequence[SuiteCurve]) -> list[Sui
     return [curve for curve in curves if id(curve) not in matched_ids]
 
 
+def _ranks_of(curve: SuiteCurve) -> str:
+    """Return how many ranks a table had, by itself or by its command; empty if unknown."""
+    known = (curve.ranks, len(curve.evidence.rank_hosts), len(curve.evidence.rank_nodes))
+    return next((f"{ranks} ranks" for ranks in known if ranks), "")
+
+
 def _setting_trait(a: Sequence[SuiteCurve], b: Sequence[SuiteCurve]) -> Trait:
     """Return a trait of the settings by which curves of one side differ.
 
@@ -169,7 +176,7 @@ TRAITS: tuple[tuple[str, Trait | None], ...] = (
     ("network", lambda curve: curve.settings.get("network", "")),
     ("direction", lambda curve: " → ".join(curve.hosts) if len(curve.hosts) > 1 else ""),
     ("benchmark", lambda curve: curve.benchmark),
-    ("number of ranks", lambda curve: "" if curve.ranks is None else f"{curve.ranks} ranks"),
+    ("number of ranks", _ranks_of),
     ("settings", None),
 )
 #: Unlike curves differ in benchmark and settings by intent.
@@ -194,7 +201,12 @@ def _split_by_traits(
     has_common = bool(a_groups.keys() & b_groups.keys())
     is_single_value = min(len(a_groups), len(b_groups)) == 1 and not has_common
     is_single_suite = len({curve.suite for curve in (*a, *b)}) == 1 and (*a, *b)[0].pattern is None
-    if is_single_value and not (name == "benchmark" and is_single_suite):
+    # A collective of more ranks does more. Two ranks of many are a pair like any other.
+    is_collective = (*a, *b)[0].pattern not in PAIR_PATTERNS
+    is_unlike = (name == "benchmark" and is_single_suite) or (
+        name == "number of ranks" and is_collective and "" not in (*a_groups, *b_groups)
+    )
+    if is_single_value and not is_unlike:
         for a_group, b_group in product(a_groups.values(), b_groups.values()):
             _split_by_traits(a_group, b_group, later_traits, matched, unmatched)
         return

@@ -392,6 +392,21 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
     )
 
 
+def rate_of_larger(stream: Stream) -> float:
+    """Return the bytes/s that a log's last two sizes grow to; 0 if the last one is large enough.
+
+    A message takes a constant time, and the time of its bytes.
+    """
+    points = [point for point in stream.series.points if point.sized]
+    if not stream.subject.imported or len(points) < 2 or points[-1] is not stream.best:
+        return 0.0
+    before, last = points[-2:]
+    before_s, last_s = (point.message_bytes / point.bandwidth.value for point in (before, last))
+    if last.message_bytes >= ENOUGH_BYTES or last_s <= before_s:
+        return 0.0
+    return (last.message_bytes - before.message_bytes) / (last_s - before_s)
+
+
 def _unsaturated(low: _Low) -> Iterator[Cause]:
     """Yield a cause if the curve still rises at its end: larger messages carry more."""
     points = [point for point in low.stream.series.points if point.sized]

@@ -37,7 +37,9 @@ _UNSTATED = (
     ' --network "25GbE mtu=9000"'
 )
 UNPLACED = "ranks of one node exchange messages through memory, and the log does not name the nodes"
-STATE_NODES = "state the node of each rank, in rank order: fabricgauge import --hosts c1,c1,c2,c2"
+STATE_NODES = (
+    "state the node of each rank, in rank order: fabricgauge import FILE --hosts c1,c1,c2,c2"
+)
 
 
 class Context(msgspec.Struct, frozen=True, dict=True):

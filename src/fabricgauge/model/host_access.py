@@ -62,6 +62,8 @@ class LaunchCommand(msgspec.Struct, frozen=True):
 
 _LOOPBACK = re.compile(r"localhost(?:\.localdomain)?|ip6-localhost|127(?:\.\d{1,3}){3}|::1")
 _ADDRESS = re.compile(r"[\d.]+|[\da-f]*:[\da-f:.]*")
+#: What IPv6 writes before an IPv4 address (RFC 4291, 2.5.5.2).
+_MAPPED = re.compile(r"::ffff:(?=\d+(?:\.\d+){3}$)")
 
 
 def same_host(name: str, another: str) -> bool:
@@ -69,12 +71,16 @@ def same_host(name: str, another: str) -> bool:
 
     ``a`` is short for ``a.example.org``. Letter case is ignored.
     """
-    first, second = name.casefold(), another.casefold()
+    first, second = _normalise(name), _normalise(another)
     if first == second or (_LOOPBACK.fullmatch(first) and _LOOPBACK.fullmatch(second)):
         return True
     short, full = sorted((first.rstrip("."), second.rstrip(".")), key=len)
     dotless = "." not in short and not _ADDRESS.fullmatch(full)
     return short == full or (dotless and full.startswith(f"{short}."))
+
+
+def _normalise(name: str) -> str:
+    return _MAPPED.sub("", name.casefold())
 
 
 def unify_hosts(names: Iterable[str]) -> tuple[str, ...]:
@@ -86,9 +92,9 @@ def unify_hosts(names: Iterable[str]) -> tuple[str, ...]:
         if name in first_names:
             continue
         # Two names of one host have the same first label, or are both the loopback.
-        is_address = _ADDRESS.fullmatch(name.casefold())
-        label = name.casefold() if is_address else name.casefold().partition(".")[0]
-        key = "localhost" if _LOOPBACK.fullmatch(name.casefold()) else label
+        normal = _normalise(name)
+        label = normal if _ADDRESS.fullmatch(normal) else normal.partition(".")[0]
+        key = "localhost" if _LOOPBACK.fullmatch(normal) else label
         hosts = hosts_by_label.setdefault(key, [])
         first_names[name] = next((host for host in hosts if same_host(name, host)), name)
         if first_names[name] == name:

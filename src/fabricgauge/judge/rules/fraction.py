@@ -71,6 +71,11 @@ _UNSIZED = causes.Cause(
     "measure again so that the log has the size: qperf -vu, netperf's omni output with"
     " LOCAL_SEND_SIZE",
 )
+_RISING = causes.Cause(
+    "the largest message does not fill the network yet: at the growth of the last two sizes, larger"
+    " ones reach the ceiling",
+    "measure larger messages too (osu_bw -m 65536:4194304, ib_write_bw -a)",
+)
 _ABOVE = causes.Cause(
     "the figure is more than the network can carry: see above-ceiling",
     "look at above-ceiling, placement and path before you use this figure",
@@ -93,7 +98,7 @@ _STRIPED = causes.Cause(
 #: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
-    _BROKE, _CLOCK, _STRIPED, _UNPLACED,
+    _BROKE, _CLOCK, _STRIPED, _UNPLACED, _RISING,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
@@ -228,6 +233,10 @@ def _find_doubt(
         return _CLOCK
     if is_sized_by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
+    if causes.rate_of_larger(stream) >= stream.limit(stream.enough) * (
+        stream.ceiling.payload_bytes_per_s
+    ):
+        return _RISING
     if stream.cannot_fill:
         shares = [8 * stream.best.bandwidth.value / flow_bit_s for flow_bit_s in FLOW_BIT_S]
         flow = any(FLOW_NEAR[0] <= share <= FLOW_NEAR[1] for share in shares)
