@@ -72,8 +72,8 @@ _UNSIZED = causes.Cause(
     " LOCAL_SEND_SIZE",
 )
 _RISING = causes.Cause(
-    "the largest message does not fill the network yet: at the growth of the last two sizes, larger"
-    " ones reach the ceiling",
+    "the largest message does not fill the network yet: the curve still rises, and at that growth"
+    " larger ones reach the ceiling",
     "measure larger messages too (osu_bw -m 65536:4194304, ib_write_bw -a)",
 )
 _ABOVE = causes.Cause(
