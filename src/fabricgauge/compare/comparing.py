@@ -16,8 +16,7 @@ from fabricgauge.compare.differences import (
     regression,
 )
 from fabricgauge.compare.matching import Unlike, as_times, match
-from fabricgauge.judge.stats.curves import SUITE
-from fabricgauge.judge.stats.repeats import merge_repeats
+from fabricgauge.judge.stats.curves import SUITE, merge_repeats
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
     Comparison,

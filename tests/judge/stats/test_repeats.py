@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.judge.stats.repeats import combine_estimates, merge_repeats
+from fabricgauge.judge.stats.curves import combine_estimates, merge_repeats
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fabricgauge.judge.stats.repeats import combine_estimates
+from fabricgauge.judge.stats.curves import combine_estimates
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.varied import Design

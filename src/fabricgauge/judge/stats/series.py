@@ -11,6 +11,7 @@ from operator import attrgetter
 from statistics import median
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.groups import group_by
@@ -106,7 +107,7 @@ def _convert_to_bandwidth(time: Estimate, observed: Sequence[Observation]) -> Es
         rates = payload / time.value, payload / time.high, payload / time.low
         return Estimate(*rates, time.confidence, time.launches, time.samples)
     payloads = [observation.payload_bytes for observation in observed]
-    return msgspec.structs.replace(
+    return replace(
         time,
         value=median(observation.payload_bytes / observation.median_s for observation in observed),
         low=min(payloads) / time.high,
@@ -361,7 +362,6 @@ def _as_bandwidth(curve: SuiteCurve) -> SuiteCurve:
     """Return the stream that messages per second of each size are; a ping-pong is none."""
     if curve.pattern in LATENCY_PATTERNS:
         return curve
-    replace = msgspec.structs.replace
     points = tuple(
         replace(point, besides={}, estimate=replace(
             point.estimate, value=point.estimate.value * point.message_bytes,
