@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from fabricgauge.judge.evidence.connections import CARRIED, address_of
 from fabricgauge.judge.interface import Subject
@@ -13,7 +12,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ForeignTraffic
 from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.measurement import Measurement, NodeCounters, Socket
+from fabricgauge.model.measurement import Measurement, NodeCounters, Rise, Socket
 from fabricgauge.model.pairs import Ends
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 from fabricgauge.model.run import Launch
@@ -41,10 +40,30 @@ REMEDY = (
 def foreign_of(
     subject: Subject, cases: Iterable[tuple[Launch, Measurement]]
 ) -> dict[str, ForeignTraffic]:
-    """Return foreign traffic by node; empty if unknown."""
-    if isinstance(subject.network, Skipped):
+    """Return foreign traffic by node over these cases; unknown nodes are left out."""
+    fabric, network = subject.run.fabric, subject.network
+    sent, received, line = Counter[str](), Counter[str](), dict[str, float]()
+    if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return {}
-    return foreign_traffic(subject.run.fabric, subject.network, cases)
+    for launch, case in cases:
+        benchmark = _CaseTraffic(launch, case)
+        for counters in case.counters:
+            node = node_of(launch, counters.rank)
+            crossed = _find_crossing(fabric, network, node, counters)
+            own_bytes = None if crossed is None else benchmark.find_bytes(network, node, crossed)
+            if crossed is None or own_bytes is None:
+                continue
+            times = counters.read_utc_s
+            seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
+            sent[node] += max(0, crossed.sent_bytes - own_bytes[0])
+            received[node] += max(0, crossed.received_bytes - own_bytes[1])
+            links = len(network.rails_of(node)) * network.rate_bit_s / 8
+            line[node] = line.get(node, 0.0) + links * seconds
+    return {
+        node: ForeignTraffic(node, sent[node], received[node], line[node])
+        for node in sorted(line)
+        if line[node] > 0
+    }
 
 
 def foreign_in(subject: Subject, *patterns: Pattern) -> dict[str, ForeignTraffic]:
@@ -154,48 +173,11 @@ def _shares(foreign: dict[str, ForeignTraffic], direction: tuple[str, str]) -> t
     )
 
 
-class _Crossing(NamedTuple):
-    """Octets and packets of a node's interfaces during one case."""
-
-    sent_bytes: int = 0
-    sent_packets: int = 0
-    received_bytes: int = 0
-    received_packets: int = 0
-
-
-def foreign_traffic(
-    fabric: Fabric, network: Network, cases: Iterable[tuple[Launch, Measurement]]
-) -> dict[str, ForeignTraffic]:
-    """Return foreign traffic by node over these cases; unknown nodes are left out."""
-    sent, received, line = Counter[str](), Counter[str](), dict[str, float]()
-    if isinstance(network.rate_bit_s, Skipped):
-        return {}
-    for launch, case in cases:
-        benchmark = _CaseTraffic(launch, case)
-        for counters in case.counters:
-            node = node_of(launch, counters.rank)
-            crossed = _find_crossing(fabric, network, node, counters)
-            own_bytes = None if crossed is None else benchmark.find_bytes(network, node, crossed)
-            if crossed is None or own_bytes is None:
-                continue
-            times = counters.read_utc_s
-            seconds = max(case.wall_s, times[-1] - times[0] if times else 0.0)
-            sent[node] += max(0, crossed.sent_bytes - own_bytes[0])
-            received[node] += max(0, crossed.received_bytes - own_bytes[1])
-            links = len(network.rails_of(node)) * network.rate_bit_s / 8
-            line[node] = line.get(node, 0.0) + links * seconds
-    return {
-        node: ForeignTraffic(node, sent[node], received[node], line[node])
-        for node in sorted(line)
-        if line[node] > 0
-    }
-
-
 def _find_crossing(
     fabric: Fabric, network: Network, name: str, counters: NodeCounters
-) -> _Crossing | None:
+) -> Rise | None:
     """Return what crossed a member's cables; those below a VLAN or a bridge carry more."""
-    node, total = fabric.node(name), _Crossing()
+    node, total = fabric.node(name), Rise()
     # An interface with two addresses in the network is two members, and counts once.
     interfaces = dict.fromkeys(member.interface for member in network.rails_of(name))
     for interface in interfaces:
@@ -206,23 +188,16 @@ def _find_crossing(
         rises = [rise for rise in both if rise is not None]
         if not rises:
             return None
-        total = _Crossing(*map(sum, zip(total, max(rises), strict=True)))
+        total = Rise(*map(sum, zip(total, max(rises), strict=True)))
     return total if interfaces else None
 
 
-def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> _Crossing | None:
-    total = _Crossing()
-    for name in interfaces:
-        before, after = counters.before.get(name), counters.after.get(name)
-        if before is None or after is None:
+def _sum_rises(counters: NodeCounters, interfaces: Iterable[str]) -> Rise | None:
+    total = Rise()
+    for rise in map(counters.rise, interfaces):
+        if rise is None or min(rise) < 0:
             return None
-        rise = _Crossing(
-            after.tx_bytes - before.tx_bytes, after.tx_packets - before.tx_packets,
-            after.rx_bytes - before.rx_bytes, after.rx_packets - before.rx_packets,
-        )  # fmt: skip
-        if min(rise) < 0:
-            return None
-        total = _Crossing(*map(sum, zip(total, rise, strict=True)))
+        total = Rise(*map(sum, zip(total, rise, strict=True)))
     return total
 
 
@@ -236,7 +211,7 @@ class _CaseTraffic:
         self._by_tcp = sent_bytes > 0 and sent_bytes >= CARRIED * sum(case.payload_sent_bytes)
         self._unseen = any(isinstance(connections, Skipped) for connections in case.sockets)
 
-    def find_bytes(self, network: Network, node: str, crossed: _Crossing) -> tuple[int, int] | None:
+    def find_bytes(self, network: Network, node: str, crossed: Rise) -> tuple[int, int] | None:
         """Return the most that the messages took of a node's traffic, sent and received."""
         case, ranks = self._case, self._ranks.get(node, ())
         if self._by_tcp:
@@ -255,13 +230,9 @@ class _CaseTraffic:
 
 
 def _add_tcp_headers(
-    connections: Sequence[Socket], network: Network, crossed: _Crossing
+    connections: Sequence[Socket], network: Network, crossed: Rise
 ) -> tuple[int, int]:
-    """Return bytes of connections with the headers of their packets, sent and received.
-
-    An interface counts a packet that it splits itself once. Each segment has one acknowledgement at
-    most.
-    """
+    """Return bytes of connections with the headers of their packets, sent and received."""
     headers = HEADERS_V6 if ":" in network.subnet else HEADERS_V4
     sent = sum(max(0, connection.sent_bytes) for connection in connections)
     received = sum(max(0, connection.received_bytes) for connection in connections)
@@ -274,6 +245,7 @@ def _add_tcp_headers(
         answers = connection.acknowledgements
         outgoing += segments + (segments_received if isinstance(answers, Skipped) else answers)
         incoming += segments_received + segments
+    # An interface counts a packet that it splits itself once.
     return (
         sent + round(headers * min(outgoing, crossed.sent_packets)),
         received + round(headers * min(incoming, crossed.received_packets)),

@@ -4,7 +4,7 @@ docs/development/engine-output.md describes the output format. These structs mir
 field, so that msgspec decodes and checks it in one pass.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -218,6 +218,15 @@ class InterfaceCounters(msgspec.Struct, frozen=True, omit_defaults=True):
     link: LinkReading | Skipped = NO_LINK
 
 
+class Rise(NamedTuple):
+    """Increases of an interface's counters; negative if they were reset."""
+
+    sent_bytes: int = 0
+    sent_packets: int = 0
+    received_bytes: int = 0
+    received_packets: int = 0
+
+
 class NodeCounters(msgspec.Struct, frozen=True):
     """All interfaces of one node before and after a case; keys are interface names.
 
@@ -234,6 +243,16 @@ class NodeCounters(msgspec.Struct, frozen=True):
     absent: dict[str, str] = {}
     read_utc_s: tuple[float, ...] = ()
     ports: dict[str, dict[str, int]] = {}
+
+    def rise(self, name: str) -> Rise | None:
+        """Return the increases of an interface; None if it was not read twice."""
+        before, after = self.before.get(name), self.after.get(name)
+        if before is None or after is None:
+            return None
+        return Rise(
+            after.tx_bytes - before.tx_bytes, after.tx_packets - before.tx_packets,
+            after.rx_bytes - before.rx_bytes, after.rx_packets - before.rx_packets,
+        )  # fmt: skip
 
 
 class Socket(msgspec.Struct, frozen=True):

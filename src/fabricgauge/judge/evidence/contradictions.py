@@ -106,11 +106,8 @@ def _contradiction(case: Measurement) -> str:
 
 
 def _wrong_duration(case: Measurement) -> str:
-    """Return how the duration of a case contradicts its samples or the times of its readings.
-
-    Ranks that measure together, and threads, take their samples at the same time. A clock may be
-    set during a case, so all nodes' readings have to agree.
-    """
+    """Return how the duration of a case contradicts its samples or the times of its readings."""
+    # Ranks that measure together, and threads, take their samples at the same time.
     at_once = max(1, case.threads) * (max(1, len(case.payload_sent_bytes)) if case.together else 1)
     total_s = sum(low_ps * samples for low_ps, samples in case.histogram_ps) * 1e-12
     samples_s = case.batch * total_s / at_once
@@ -120,6 +117,7 @@ def _wrong_duration(case: Measurement) -> str:
     reads = [node.read_utc_s for node in case.counters]
     if len(reads) < 2 or not all(reads):
         return ""
+    # A clock may be set during a case, so all nodes' readings have to agree.
     between_s = max(read[-1] - read[0] for read in reads)
     if case.wall_s > MOST_BETWEEN_READINGS * max(0.0, between_s) + APART_S:
         return f"it lasted {lasted} between readings {figures.duration(between_s)} apart"

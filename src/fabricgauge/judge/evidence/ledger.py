@@ -20,7 +20,6 @@ STREAMS = ("bandwidth", "put_bandwidth", "get_bandwidth", "bidirectional_bandwid
 #: Preamble and start of frame, check sequence, gap (IEEE 802.3), which interfaces do not count.
 UNCOUNTED_BYTES = 8 + 4 + 12
 
-
 #: Octets on the wire in one direction, in the order of ``WireShares``; the last, in place of idle
 #: time, is what the line could have carried meanwhile.
 _Octets = tuple[float, ...]
@@ -36,10 +35,14 @@ def compute_ledgers(run: Run, ceilings: Mapping[str, Ceiling | Skipped]) -> tupl
         if isinstance(limit, Ceiling):
             for key, octets in _launch_octets(launch, run.fabric, limit):
                 octets_by_stream.setdefault(key, []).append(octets)
-    return tuple(
-        WireLedger(*key, cases=len(octets), shares=_share_out(octets))
-        for key, octets in octets_by_stream.items()
-    )
+    ledgers = []
+    for key, all_octets in octets_by_stream.items():
+        *parts, line = map(sum, zip(*all_octets, strict=True))
+        used = sum(parts)
+        # With a token bucket's burst above the line nothing was idle.
+        shares = (part / max(line, used) for part in (*parts, max(0.0, line - used)))
+        ledgers.append(WireLedger(*key, cases=len(all_octets), shares=WireShares(*shares)))
+    return tuple(ledgers)
 
 
 def _launch_octets(
@@ -65,14 +68,10 @@ def _count_frame_bytes(case: Measurement, launch: Launch, fabric: Fabric, node: 
         if network.name == launch.network
         for member in network.rails_of(node)
     }
+    readings = (counters for counters in case.counters if node_of(launch, counters.rank) == node)
+    rises = (counters.rise(name) for counters in readings for name in rails)
     return sum(
-        after.tx_bytes
-        - counters.before[name].tx_bytes
-        + UNCOUNTED_BYTES * (after.tx_packets - counters.before[name].tx_packets)
-        for counters in case.counters
-        if node_of(launch, counters.rank) == node
-        for name, after in counters.after.items()
-        if name in rails and name in counters.before
+        rise.sent_bytes + UNCOUNTED_BYTES * rise.sent_packets for rise in rises if rise is not None
     )
 
 
@@ -103,10 +102,3 @@ def _count_octets(case: Measurement, rank: int, counted: int, limit: Ceiling) ->
     )  # fmt: skip
     line = limit.payload_bytes_per_s * limit.wire_bytes_per_packet / limit.payload_per_packet_bytes
     return (*parts, max(0, counted - sum(parts)), line * case.wall_s)
-
-
-def _share_out(octets: list[_Octets]) -> WireShares:
-    """Return shares of the line; with a token bucket's burst above the line nothing was idle."""
-    *parts, line = map(sum, zip(*octets, strict=True))
-    used = sum(parts)
-    return WireShares(*(part / max(line, used) for part in (*parts, max(0.0, line - used))))

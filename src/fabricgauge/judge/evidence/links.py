@@ -115,14 +115,12 @@ _Last = dict[tuple[str, tuple[str, ...], str, str], tuple[float, int]]
 def _find_events(
     last: _Last, node: str, kernel: tuple[str, ...], counters: NodeCounters, case: str
 ) -> Iterator[LinkEvent]:
-    """Yield counters that rose before or in a case; none if the times of reading are unknown.
-
-    A counter that fell was reset: the interface was created anew.
-    """
+    """Yield counters that rose before or in a case; none if the times of reading are unknown."""
     moments = zip((counters.before, counters.after), counters.read_utc_s, ("", case), strict=False)
     for interfaces, ended, running_case in moments:
         for interface, counter, count in _list_counts(interfaces):
             key = (node, kernel, interface, counter)
+            # A counter that fell was reset: the interface was created anew.
             began, first = last.get(key, (ended, count))
             last[key] = ended, count
             if count > first and (running_case or ended - began <= MOST_GAP_S):

@@ -47,7 +47,11 @@ def group_by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...
     nodes: dict[int, list[Placement]] = {}
     unknown_stack = {placement.boot_id for placement in placements if not placement.net_namespace}
     for placement in sorted(placements, key=lambda placement: placement.rank):
-        signs = _signs(placement, by_host=placement.boot_id in unknown_stack)
+        signs = [("stack", placement.boot_id, placement.net_namespace)]
+        if not placement.boot_id:
+            signs = [("host", "", placement.host)]
+        elif placement.boot_id in unknown_stack:
+            signs.append(("host", placement.boot_id, placement.host))
         nodes_with_signs = [node_of[sign] for sign in signs if sign in node_of]
         node = min(nodes_with_signs, default=placement.rank)
         for merged in set(nodes_with_signs) - {node}:  # this rank joins two nodes into one
@@ -58,13 +62,6 @@ def group_by_node(placements: Sequence[Placement]) -> tuple[tuple[Placement, ...
         node_of.update(dict.fromkeys(signs, node))
         nodes.setdefault(node, []).append(placement)
     return tuple(tuple(ranks) for ranks in nodes.values())
-
-
-def _signs(placement: Placement, *, by_host: bool) -> tuple[tuple[str, str, str], ...]:
-    if not placement.boot_id:
-        return (("host", "", placement.host),)
-    host = (("host", placement.boot_id, placement.host),) if by_host else ()
-    return ("stack", placement.boot_id, placement.net_namespace), *host
 
 
 def _find_shared(
@@ -102,11 +99,7 @@ def _describe_misplaced(fabric: Fabric, placement: Placement, meant: str) -> Mis
 
 
 def _ran_on(fabric: Fabric, placement: Placement, meant_node: str, same_boot: bool) -> bool:
-    """Check by kernel and network stack; by host name if discovery saw no such stack.
-
-    A node that was not booted since discovery has its boot id, and in a virtual cluster its network
-    namespace too.
-    """
+    """Check by kernel and network stack; by host name if discovery saw no such stack."""
     stack = (placement.boot_id, placement.net_namespace)
     on_stack = fabric.nodes_on(*stack)
     if all(stack) and on_stack:
@@ -114,6 +107,7 @@ def _ran_on(fabric: Fabric, placement: Placement, meant_node: str, same_boot: bo
     node = fabric.node(meant_node)
     if isinstance(node, Skipped):
         return _short(placement.host) == _short(meant_node)
+    # A node that was not booted since discovery has its boot id.
     return _has_name_of(placement, node) and not (
         same_boot and _is_other_stack(fabric, node, placement)
     )

@@ -15,7 +15,7 @@ from fabricgauge.model.evidence import (
 )
 from fabricgauge.model.fabric import Fabric, is_adapter_port
 from fabricgauge.model.groups import group_by
-from fabricgauge.model.measurement import InterfaceCounters, NodeCounters
+from fabricgauge.model.measurement import InterfaceCounters, NodeCounters, Rise
 from fabricgauge.model.nccl import SUITES
 from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.run import Launch
@@ -108,10 +108,8 @@ def _sum_node_octets(
 
 
 def _find_copies(launch: Launch) -> dict[int, str]:
-    """Return readings that equal another node's, by identity, with that node.
-
-    Two nodes never count the same octets and packets since boot on all their interfaces.
-    """
+    """Return readings that equal another node's, by identity, with that node."""
+    # Two nodes never count the same octets and packets since boot on all their interfaces.
     copies: dict[int, str] = {}
     readings = [(counters, node_of(launch, counters.rank)) for counters, _ in launch.counted]
     for moved, same in group_by(readings, lambda reading: _read_moved(reading[0])).items():
@@ -122,10 +120,7 @@ def _find_copies(launch: Launch) -> dict[int, str]:
 
 
 def _read_moved(counters: NodeCounters) -> tuple[tuple[int, ...], ...]:
-    """Return the counts before and after of each interface that received and sent octets.
-
-    An interface that had counted nothing before is left out: two new ones may count the same.
-    """
+    # An interface that had counted nothing before is left out: two new ones may count the same.
     return tuple(
         (*_read_frames(before), *_read_frames(after))
         for name, before in sorted(counters.before.items())
@@ -140,9 +135,9 @@ def _read_frames(counts: InterfaceCounters) -> tuple[int, ...]:
 
 def _find_reset(counters: NodeCounters) -> str:
     """Return an interface whose counters wrapped or were reset, empty if there is none."""
-    for name, before in sorted(counters.before.items()):
-        after = counters.after.get(name)
-        if after and (after.tx_bytes < before.tx_bytes or after.rx_bytes < before.rx_bytes):
+    for name in sorted(counters.before):
+        rise = counters.rise(name)
+        if rise is not None and min(rise.sent_bytes, rise.received_bytes) < 0:
             return name
     return ""
 
@@ -157,19 +152,15 @@ def keep_path_ends(
 
 
 def _read_octets(counters: NodeCounters) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the octets received and sent, by interface.
-
-    If a port's driver has no standard counters, or leaves them at 0, its own ones count. A port
-    whose counter is full is left out.
-    """
+    """Return the octets received and sent, by interface; a port with a full counter has none."""
     received, sent = dict[str, int](), dict[str, int]()
-    for name, after in counters.after.items():
-        before = counters.before.get(name)
-        if before and name not in _full(counters):
-            received[name] = after.rx_bytes - before.rx_bytes
-            sent[name] = after.tx_bytes - before.tx_bytes
+    for name in counters.after:
+        rise = counters.rise(name)
+        if rise is not None and name not in _full(counters):
+            received[name], sent[name] = rise.received_bytes, rise.sent_bytes
     for name, rises in counters.ports.items():
         own_counts = find_octets(rises)
+        # They count if the driver has no standard counters, or leaves them at 0.
         if own_counts and not received.get(name) and not sent.get(name):
             received[name], sent[name] = own_counts
     return received, sent
@@ -214,7 +205,8 @@ def sum_errors(launches: Iterable[Launch]) -> tuple[ErrorCount, ...]:
 
 def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
     for name, rises in counters.ports.items():
-        packets = find_packets(rises) or _packets(counters, name)
+        crossed = counters.rise(name) or Rise()
+        packets = find_packets(rises) or (crossed.received_packets, crossed.sent_packets)
         for counter, rise in rises.items():
             if kind_of(counter) and counter not in LINK_COUNTS:
                 yield name, counter, rise, max(packets)
@@ -228,13 +220,6 @@ def _rises(counters: NodeCounters) -> Iterator[tuple[str, str, int, int]]:
             passed = f"{counter[:2]}_packets"
             frames = getattr(after, passed) - getattr(before, passed)
             yield name, counter, max(0, rise), max(0, frames)
-
-
-def _packets(counters: NodeCounters, name: str) -> tuple[int, int]:
-    before, after = counters.before.get(name), counters.after.get(name)
-    if before is None or after is None:
-        return 0, 0
-    return after.rx_packets - before.rx_packets, after.tx_packets - before.tx_packets
 
 
 def sum_traffic(
