@@ -8,18 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.judge import foreign
+from fabricgauge.judge import foreign, host
 from fabricgauge.judge.bus import bus_rates, is_crowded
 from fabricgauge.judge.evidence.placement import unseen_waits
-from fabricgauge.judge.host import (
-    describe_common_waiting,
-    describe_wait,
-    excuse_outcome,
-    explains_speed,
-    quotas_by_node,
-    waiting_nodes,
-    waits_of_nodes,
-)
 from fabricgauge.judge.interface import Subject, Verdicts, doubt_faults, judge_networks
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.localise.typical import inside
@@ -57,10 +48,15 @@ _REMEDY = (
     " qdisc show), then the error counters of both ends; exchange cable and switch port one at a"
     " time"
 )
-_BUSY = "other work on the nodes, or a quota of processor time, explains it"
-_QUIET = "end other work on the nodes, then measure again"
+_BUSY = (
+    "other work on the nodes, or a quota of processor time, explains it",
+    "end other work on the nodes, then measure again",
+)
 _PATH = "the path between two nodes, or other load during their measurement"
 _AGAIN = "measure these pairs again alone: fabricgauge check -w and their names"
+
+#: Directed pairs by their place in a matrix, row by row: a large fabric has millions of low ones.
+_Cells = NDArray[np.int64]
 
 
 class _Pairs(msgspec.Struct, frozen=True, eq=False):
@@ -70,8 +66,7 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     ``limit`` is the threshold from which a pair is fine. It is lower after a single pass, unless
     every pair was measured again alone.
     ``low`` are the pairs below it, (N, N), never all of them; ``good`` is the median of the
-    others. ``sharing`` streams of a round robin share a link, and a pair stands for all of them.
-    ``alone`` are pairs that were low among all: each one's share then, and its share alone.
+    others. ``alone`` are pairs that were low among all: each one's share then, and its share alone.
     """
 
     nodes: tuple[str, ...]
@@ -80,36 +75,24 @@ class _Pairs(msgspec.Struct, frozen=True, eq=False):
     good: float
     limit: str
     message_bytes: int
-    sharing: int
-    alone: tuple[tuple[float, float], ...] = ()
+    alone: tuple[tuple[float, float], ...]
 
-    def select(self, cells: NDArray[np.int64]) -> "_Chosen":
-        rows, columns = np.divmod(cells, len(self.nodes))
-        return _Chosen(self.nodes, rows, columns, self.shares[rows, columns])
+    def select(self, cells: _Cells) -> NDArray[np.floating]:
+        return self.shares.ravel()[cells]
 
+    def places(self, cells: _Cells) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the sending and of the receiving nodes."""
+        return np.divmod(cells, len(self.nodes))
 
-class _Chosen(msgspec.Struct, frozen=True, eq=False):
-    """Some directed pairs by parallel arrays; a large fabric may have millions of low ones."""
-
-    nodes: tuple[str, ...]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    shares: NDArray[np.floating]
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def ends(self, most: int | None = None) -> list[Ends]:
-        places = zip(self.rows[:most].tolist(), self.columns[:most].tolist(), strict=True)
+    def ends(self, cells: _Cells) -> list[Ends]:
+        places = np.stack(self.places(cells), axis=1).tolist()
         return [(self.nodes[row], self.nodes[column]) for row, column in places]
 
-    def only(self, chosen: NDArray[np.generic]) -> "_Chosen":
-        return _Chosen(self.nodes, self.rows[chosen], self.columns[chosen], self.shares[chosen])
-
-    def touch(self, names: Collection[str]) -> NDArray[np.bool_]:
+    def touch(self, cells: _Cells, names: Collection[str]) -> NDArray[np.bool_]:
         """Return true for the pairs with a node of these names."""
         named = np.array([node in names for node in self.nodes], dtype=np.bool_)
-        touching: NDArray[np.bool_] = named[self.rows] | named[self.columns]
+        rows, columns = self.places(cells)
+        touching: NDArray[np.bool_] = named[rows] | named[columns]
         return touching
 
 
@@ -119,7 +102,7 @@ class _Slow(msgspec.Struct, frozen=True, eq=False):
     part: Part
     node: str
     share: float
-    pairs: _Chosen
+    cells: _Cells
 
 
 @judge_networks(ID)
@@ -153,14 +136,13 @@ def again(subject: Subject) -> Recheck | None:
 
 
 def _recheck_concurrent(subject: Subject, pairs: _Pairs | Skipped) -> Recheck | None:
-    """Return some pairs of each slow node of a suite that measured pairs at once.
-
-    If the median is low, return some of all pairs.
-    """
+    """Return some pairs of each slow node of a suite that measured at once, or of all nodes."""
     matrix = subject.pairs[0].matrix
     if not isinstance(pairs, Skipped):
         slow, _ = _find_slow(subject, pairs)
-        return streams_alone(matrix, [pair for node in slow for pair in node.pairs.ends(2 * THREE)])
+        return streams_alone(
+            matrix, [pair for node in slow for pair in pairs.ends(node.cells[: 2 * THREE])]
+        )
     rates = (rate for rate in bus_rates(subject) if not isinstance(rate, Skipped))
     limit = subject.limit("fraction.bus_warn")
     if not any(rate.share < limit and is_crowded(subject, rate.curve) for rate in rates):
@@ -177,7 +159,7 @@ def slow_nodes(subject: Subject) -> tuple[str, ...]:
     return tuple(node.node for node in slow)
 
 
-def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Chosen]:
+def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Cells]:
     """Return slow nodes that `outliers` does not name, and low pairs that no slow node explains."""
     # It names nodes with a second measurement; of three nodes, those that it confirms.
     named = {
@@ -190,7 +172,7 @@ def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Chosen]:
     }
     slow = [node for node in _slow_nodes(pairs) if node.node not in named]
     unexplained = _unexplained(pairs, slow, named)
-    lowest = float(unexplained.shares[0]) if len(unexplained) else math.inf
+    lowest = float(pairs.select(unexplained[:1])[0]) if len(unexplained) else math.inf
     if all(_is_level(subject, pairs, node) and node.share < FAR * lowest for node in slow):
         return slow, unexplained
     # If pairs scatter, some nodes have only low ones by chance.
@@ -198,10 +180,7 @@ def _find_slow(subject: Subject, pairs: _Pairs) -> tuple[list[_Slow], _Chosen]:
 
 
 def _best_pairs(subject: Subject) -> _Pairs | Skipped:
-    """Return the best figure of each pair: load makes a pair slower, and nothing makes it faster.
-
-    So the best figure is what the pair can carry.
-    """
+    """Return what each pair can carry: load makes it slower, and nothing makes it faster."""
     least = subject.limit("fraction.from")
     large = [
         analysis
@@ -266,7 +245,7 @@ def _best_pairs(subject: Subject) -> _Pairs | Skipped:
         for cell, rate in among_all.items()
         if measured[cell] and rate / ceiling < most
     )
-    return _Pairs(nodes, shares, low, good, limit, size, subject.sharing, alone)
+    return _Pairs(nodes, shares, low, good, limit, size, alone)
 
 
 def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
@@ -289,36 +268,35 @@ def _slow_nodes(pairs: _Pairs) -> Iterator[_Slow]:
             part: Part = "node" if sends and receives else "sender" if sends else "receiver"
             columns = np.flatnonzero(unexplained[index]) if sends else np.zeros(0, np.int64)
             rows = np.flatnonzero(unexplained[:, index]) if receives else np.zeros(0, np.int64)
-            cells = (index * len(pairs.nodes) + columns, rows * len(pairs.nodes) + index)
-            chosen = pairs.select(np.unique(np.concatenate(cells)))
+            both_ways = (index * len(pairs.nodes) + columns, rows * len(pairs.nodes) + index)
+            cells = np.unique(np.concatenate(both_ways))
+            places = pairs.places(cells)
             for table, sums in ((known, counts), (unexplained, low_counts)):
-                table[chosen.rows, chosen.columns] = False
-                np.subtract.at(sums[0], chosen.rows, 1)
-                np.subtract.at(sums[1], chosen.columns, 1)
-            yield _Slow(part, pairs.nodes[index], float(np.median(chosen.shares)), chosen)
+                table[places] = False
+                np.subtract.at(sums[0], places[0], 1)
+                np.subtract.at(sums[1], places[1], 1)
+            yield _Slow(part, pairs.nodes[index], float(np.median(pairs.select(cells))), cells)
 
 
 def _is_level(subject: Subject, pairs: _Pairs, slow: _Slow) -> bool:
-    """Check whether a link may set the pace: no pair of the node is much above its median.
-
-    Two pairs may agree by chance, so they must be far below the others as well.
-    """
+    """Check whether a link may set the pace: no pair of the node is much above its median."""
     passes = 2 if pairs.limit == ONCE else 1
     far = slow.share < subject.limit(ONCE) ** passes * pairs.good
-    level = slow.pairs.shares.max() <= LEVEL * slow.share
-    return bool(level and (far or len(slow.pairs) >= FEWEST))
+    level = pairs.select(slow.cells).max() <= LEVEL * slow.share
+    # Two pairs may agree by chance, so they must be far below the others as well.
+    return bool(level and (far or len(slow.cells) >= FEWEST))
 
 
-def _unexplained(pairs: _Pairs, slow: Sequence[_Slow], named: Collection[str]) -> _Chosen:
+def _unexplained(pairs: _Pairs, slow: Sequence[_Slow], named: Collection[str]) -> _Cells:
     """Return low pairs that no slow node explains, the slowest first, without ``named`` nodes."""
-    low = pairs.low.copy()
+    low = pairs.low.ravel().copy()
     for node in slow:
-        low[node.pairs.rows, node.pairs.columns] = False
-    chosen = pairs.select(np.flatnonzero(low))
-    chosen = chosen.only(~chosen.touch(named))
-    ends = chosen.ends() if len(chosen) <= MOST_SORTED else ()
-    names = np.array(ends) if len(ends) else np.zeros((len(chosen), 2))
-    return chosen.only(np.lexsort((names[:, 1], names[:, 0], chosen.shares)))
+        low[node.cells] = False
+    cells = np.flatnonzero(low)
+    cells = cells[~pairs.touch(cells, named)]
+    ends = pairs.ends(cells) if len(cells) <= MOST_SORTED else ()
+    names = np.array(ends) if len(ends) else np.zeros((len(cells), 2))
+    return cells[np.lexsort((names[:, 1], names[:, 0], pairs.select(cells)))]
 
 
 def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Verdict:
@@ -329,21 +307,23 @@ def _judge_node(subject: Subject, pairs: _Pairs, slow: _Slow) -> Verdict:
     few = len(pairs.nodes) <= THREE
     in_turn = subject.by_suite and not subject.beside_others
     sure = few or in_turn or any(slow.node in series.ends for series in rechecked)
-    remark = "" if sure else "; not measured again alone"
+    remark, cause, remedy = "", _CAUSE, _REMEDY
     if shared:
-        remark = "; other traffic takes the rest"
+        remark, cause, remedy = "; other traffic takes the rest", foreign.CAUSE, foreign.REMEDY
     elif excuse:
-        remark = "; its host may explain it"
+        remark, (cause, remedy) = "; its host may explain it", _BUSY
+    elif not sure:
+        remark, remedy = "; not measured again alone", _AGAIN
     return Verdict(
-        excuse_outcome(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
+        host.excuse_outcome(Outcome.FAIL if sure else Outcome.INCONCLUSIVE, bool(excuse)),
         f"{figures.percent(slow.share)} of the ceiling with each of its partners (median of"
-        f" {sentences.counted(len(slow.pairs), 'pair')}); other pairs reach"
+        f" {sentences.counted(len(slow.cells), 'pair')}); other pairs reach"
         f" {figures.percent(pairs.good)}{remark}",
         Figure(slow.share, "share", f"{OF_CEILING}, per direction, median of its pairs"),
         subject.threshold(pairs.limit),
-        (*_lines(pairs, slow.pairs), *filter(None, (excuse,))),
-        foreign.CAUSE if shared else _BUSY if excuse else _CAUSE,
-        foreign.REMEDY if shared else _QUIET if excuse else _REMEDY if sure else _AGAIN,
+        (*_lines(subject, pairs, slow.cells), *filter(None, (excuse,))),
+        cause,
+        remedy,
         VerdictSubject(slow.part, subject.name, (slow.node,)),
     )
 
@@ -366,34 +346,29 @@ def _find_busy_links(subject: Subject) -> dict[str, ForeignTraffic]:
 
 
 def _explain_by_host(subject: Subject, pairs: _Pairs, slow: _Slow) -> str:
-    """Return a sentence if the node's host may be slow, or if nothing shows its waiting.
-
-    Pairs that carry the same, as only one wire makes them, waited for no processor.
-    """
+    """Return a sentence if the node's host may be slow, or if nothing shows its waiting."""
     rank, speed_share = f"the rank on {slow.node}", slow.share / pairs.good
-    share, sentence = quotas_by_node(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
-    if explains_speed(subject, share, 0.0, speed_share):
+    share, sentence = host.quotas_by_node(subject, "all_pairs_bandwidth").get(slow.node, (0.0, ""))
+    if host.explains_speed(subject, share, 0.0, speed_share):
         return f"{rank} {sentence}"
-    if carry_the_same(subject, slow.pairs.shares.tolist()):
+    # Pairs that carry the same, as only one wire makes them, waited for no processor.
+    if carry_the_same(subject, pairs.select(slow.cells).tolist()):
         return ""
-    medians = waits_of_nodes(subject, "all_pairs_bandwidth")
+    medians = host.waits_of_nodes(subject, "all_pairs_bandwidth")
     if slow.node not in medians:
         cases = (case for launch in subject.launches for case in launch.measurements)
         return unseen_waits(case for case in cases if case.pattern == "all_pairs_bandwidth")
     delay = medians.pop(slow.node)
     usual = median_or_zero(medians.values())
-    if not explains_speed(subject, delay, usual, speed_share):
+    if not host.explains_speed(subject, delay, usual, speed_share):
         return ""
-    return f"{rank} {describe_wait(delay)}; the other ranks for {figures.percent(usual)}"
+    return f"{rank} {host.describe_wait(delay)}; the other ranks for {figures.percent(usual)}"
 
 
-def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict:
-    """Return a warning of single low pairs, or a pass.
-
-    `outliers` names a node that is slow with one partner only.
-    """
+def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Cells) -> Verdict:
+    """Return a warning of single low pairs, or a pass."""
     directed_pairs = sentences.counted(int(np.isfinite(pairs.shares).sum()), "directed pair")
-    share = float(low_pairs.shares[0] if len(low_pairs) else np.nanmin(pairs.shares))
+    share = float(np.nanmin(pairs.select(low_pairs) if len(low_pairs) else pairs.shares))
     figure = Figure(share, "share", f"{OF_CEILING}, per direction, of the slowest pair")
     threshold = subject.threshold(pairs.limit)
     if not len(low_pairs):
@@ -410,10 +385,10 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict
             f" share links; {len(pairs.alone)} of them measured again alone reach"
             f" {figures.percent(reached)} or more"
         )
-        return Verdict(Outcome.PASS, summary, figure, threshold, _lines(pairs, low_pairs))
-    excuse, cause_and_remedy = _explain_low_pairs(subject, low_pairs)
+        return Verdict(Outcome.PASS, summary, figure, threshold, _lines(subject, pairs, low_pairs))
+    excuse, cause_and_remedy = _explain_low_pairs(subject, pairs, low_pairs)
     names = sentences.listed(
-        [name_part("direction", pair) for pair in low_pairs.ends(MOST_NAMES)], MOST_NAMES,
+        [name_part("direction", pair) for pair in pairs.ends(low_pairs[:MOST_NAMES])], MOST_NAMES,
         of=len(low_pairs),
     )  # fmt: skip
     verb = "carries" if len(low_pairs) == 1 else "carry"
@@ -421,57 +396,57 @@ def _judge_pairs(subject: Subject, pairs: _Pairs, low_pairs: _Chosen) -> Verdict
         Outcome.WARN,
         f"{len(low_pairs)} of {directed_pairs} {verb} less than"
         f" {figures.percent(threshold.value)} of the ceiling in every pass: {excuse or names}",
-        figure, threshold, _lines(pairs, low_pairs),
+        figure, threshold, _lines(subject, pairs, low_pairs),
         *(cause_and_remedy if excuse else (_PATH, _AGAIN)),
     )  # fmt: skip
 
 
 def _share_links(subject: Subject, pairs: _Pairs, lowest: float) -> bool:
-    """Check whether low pairs only share links, as within a group of a dragonfly.
-
-    Several of them were measured again alone, all of these are fine, and none of the others is
-    much lower than they were.
-    """
-    if subject.by_suite or pairs.sharing > 1 or len(pairs.alone) < FEWEST:
+    """Check whether low pairs only share links, as within a group of a dragonfly."""
+    if subject.by_suite or subject.sharing > 1 or len(pairs.alone) < FEWEST:
         return False
+    # All that were measured again alone are fine, and no other is much lower than they were.
     least = min(share for share, _ in pairs.alone)
     fine = all(alone >= subject.limit(pairs.limit) for _, alone in pairs.alone)
     return fine and lowest >= APART * least
 
 
-def _explain_low_pairs(subject: Subject, low_pairs: _Chosen) -> tuple[str, tuple[str, str]]:
+def _explain_low_pairs(
+    subject: Subject, pairs: _Pairs, low_pairs: _Cells
+) -> tuple[str, tuple[str, str]]:
     """Return a sentence on traffic or waiting that explains all low pairs, its cause and remedy."""
     if subject.by_suite:
         return "", ("", "")
     loaded, limit = _find_busy_links(subject), subject.limit("foreign-traffic.share")
-    if low_pairs.touch(loaded).all():
-        ends = _ends_among(low_pairs, loaded)
+    if pairs.touch(low_pairs, loaded).all():
+        ends = _ends_among(pairs, low_pairs, loaded)
         traffic_lines = [foreign.sentence(loaded[node], limit) for node in ends]
         return sentences.listed(traffic_lines), (foreign.CAUSE, foreign.REMEDY)
-    waiting = waiting_nodes(subject, "all_pairs_bandwidth")
-    if low_pairs.touch(waiting).all():
-        ends = _ends_among(low_pairs, waiting)
-        return sentences.listed([waiting[node] for node in ends]), (_BUSY, _QUIET)
-    return describe_common_waiting(subject, "all_pairs_bandwidth"), (_BUSY, _QUIET)
+    waiting = host.waiting_nodes(subject, "all_pairs_bandwidth")
+    if pairs.touch(low_pairs, waiting).all():
+        ends = _ends_among(pairs, low_pairs, waiting)
+        return sentences.listed([waiting[node] for node in ends]), _BUSY
+    return host.describe_common_waiting(subject, "all_pairs_bandwidth"), _BUSY
 
 
-def _ends_among(low_pairs: _Chosen, names: Collection[str]) -> dict[str, None]:
+def _ends_among(pairs: _Pairs, low_pairs: _Cells, names: Collection[str]) -> dict[str, None]:
     """Return those of the names that end a pair, in the order of the pairs."""
-    both = np.stack((low_pairs.rows, low_pairs.columns), axis=1).ravel()
+    both = np.stack(pairs.places(low_pairs), axis=1).ravel()
     places, first = np.unique(both, return_index=True)
     ordered = places[np.argsort(first)].tolist()
-    ends = (low_pairs.nodes[place] for place in ordered)
+    ends = (pairs.nodes[place] for place in ordered)
     return dict.fromkeys(node for node in ends if node in names)
 
 
-def _lines(pairs: _Pairs, listed_pairs: _Chosen) -> tuple[str, ...]:
+def _lines(subject: Subject, pairs: _Pairs, listed_pairs: _Cells) -> tuple[str, ...]:
     at = figures.at(pairs.message_bytes)
-    first = zip(listed_pairs.ends(MOST_LINES), listed_pairs.shares[:MOST_LINES], strict=True)
+    first_pairs = listed_pairs[:MOST_LINES]
+    first = zip(pairs.ends(first_pairs), pairs.select(first_pairs), strict=True)
     lines = [
         f"{ends[0]} → {ends[1]}: at best {figures.percent(float(share))} of the ceiling {at}"
         for ends, share in first
     ]
     excess = len(listed_pairs) - MOST_LINES
     more = (f"and {excess:,} more pairs",) if excess > 0 else ()
-    ranks = f"{pairs.sharing} ranks of a node measured at once: a pair stands for all of them"
-    return (*lines, *more, *((ranks,) if pairs.sharing > 1 else ()))
+    ranks = f"{subject.sharing} ranks of a node measured at once: a pair stands for all of them"
+    return (*lines, *more, *((ranks,) if subject.sharing > 1 else ()))
