@@ -7,12 +7,13 @@ it. Other algorithms cross them less often, but each must move a minimum number 
 
 import re
 from collections.abc import Iterator
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.nccl import find_offload
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.run import Launch
@@ -135,11 +136,7 @@ def _given_rails(subject: Subject, curve: SuiteCurve) -> int:
 
 
 def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
-    """Yield the curves to judge; for many pairs only that of the median pair.
-
-    `outliers` names slow pairs. Pairs in a recheck had the fabric to themselves, so the higher
-    median counts.
-    """
+    """Yield the curves to judge; for many pairs only that of the median pair."""
     curves_by_purpose: dict[Purpose, list[tuple[float, SuiteCurve]]] = {}
     for launch in subject.launches:
         for curve in launch.curves:
@@ -150,6 +147,7 @@ def _select_curves(subject: Subject) -> Iterator[SuiteCurve]:
                 curves_by_purpose.setdefault(launch.purpose, []).append((best, curve))
     rate = itemgetter(0)
     medians = [sorted(rated, key=rate)[len(rated) // 2] for rated in curves_by_purpose.values()]
+    # Pairs in a recheck had the fabric to themselves, so the higher median counts.
     if medians:
         yield max(medians, key=rate)[1]
 
@@ -199,16 +197,14 @@ def _library_rates(log: NcclEvidence | None) -> list[float]:
     rates = {int(index): rate for index, rate in log.rates_bit_s.items()}
     for dump in log.dumps:
         rates |= {device.index: device.rate_bit_s for device in dump.devices if device.rate_bit_s}
-    adapters_by_node: dict[str, set[int]] = {}
-    for crossing in log.crossing:
-        adapters_by_node.setdefault(crossing.node, set()).add(crossing.adapter or 0)
-    rates_by_node = [
-        [rates[adapter] for adapter in adapters]
-        for adapters in adapters_by_node.values()
-        if adapters <= rates.keys()
+    adapters_by_node = [
+        {crossing.adapter or 0 for crossing in crossings}
+        for crossings in group_by(log.crossing, attrgetter("node")).values()
     ]
-    are_all_known = len(rates_by_node) == len(adapters_by_node)
-    return min(rates_by_node, key=sum, default=[]) if are_all_known else []
+    if not all(adapters <= rates.keys() for adapters in adapters_by_node):
+        return []
+    rates_by_node = ([rates[adapter] for adapter in adapters] for adapters in adapters_by_node)
+    return min(rates_by_node, key=sum, default=[])
 
 
 def _find_bounds(
@@ -259,7 +255,13 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
     outcome, cause, remedy, explanation = Outcome.PASS, "", "", ""
     offload_name = find_offload(bus_rate.curve)
     if bus_rate.share > 1.0 + subject.limit("above-ceiling.tolerance"):
-        explanation = _explain_excess(bus_rate, offload_name)
+        explanation = "; an algorithm that crosses the wire less often than a ring explains it"
+        if offload_name:
+            explanation = f"; {offload_name} may reduce in the network"
+        elif bus_rate.best.estimate.value > bus_rate.most:
+            explanation = (
+                "; only SHARP or NVLS over the wire explains it, and the log shows neither"
+            )
         if not offload_name and exceeds(subject, bus_rate):
             outcome, cause, remedy = Outcome.WARN, _ABOVE, "see the rule above-ceiling"
     elif bus_rate.share < pass_share:
@@ -316,14 +318,6 @@ def exceeds(subject: Subject, bus_rate: BusRate) -> bool:
     return bus_rate.best.estimate.value > bus_rate.most * (
         1 + subject.limit("above-ceiling.tolerance")
     )
-
-
-def _explain_excess(bus_rate: BusRate, offload_name: str) -> str:
-    if offload_name:
-        return f"; {offload_name} may reduce in the network"
-    if bus_rate.best.estimate.value > bus_rate.most:
-        return "; only SHARP or NVLS over the wire explains it, and the log shows neither"
-    return "; an algorithm that crosses the wire less often than a ring explains it"
 
 
 def _at(point: SuitePoint) -> str:

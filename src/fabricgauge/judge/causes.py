@@ -372,10 +372,8 @@ def _transport(low: _Low) -> Iterator[Cause]:
 def _known_rates(low: _Low) -> Iterator[Cause]:
     """Yield the known rates that fit a figure of an imported log; all are candidates."""
     stream, payload = low.stream, low.stream.ceiling.payload_bytes_per_s
-    if not stream.subject.imported:
-        return
     fits = plateaus.fitting(stream.series, low.network, payload, low.bytes_per_s)
-    if not fits:
+    if not (stream.subject.imported and fits):
         return
     candidates, remedies = [], []
     for kind, (cause, remedy) in _PLATEAU_WORDS.items():
@@ -513,15 +511,13 @@ def _tcp_limit(low: _Low) -> Iterator[Cause]:
 
 
 def _sum_losses(low: _Low) -> tuple[int, float]:
-    """Return the lost segments of all cases, and the median of their share in a case.
-
-    With the median, a queue that fills in one case only does not count.
-    """
+    """Return the lost segments of all cases, and the median of their share in a case."""
     cases = [
         lost_segments(case)
         for point in low.stream.series.at_least(low.stream.limit("fraction.from"))
         for case in point.measurements
     ]
+    # With the median, a queue that fills in one case only does not count.
     shares = [lost / segments for lost, segments in cases if segments > 0]
     return sum(lost for lost, _ in cases), median_or_zero(shares)
 

@@ -4,7 +4,7 @@ A run repeats the first round of the largest streams at its end. Pairs that fell
 alone, and each of their nodes with a node that did not fall.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -52,8 +52,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 def again(subject: Subject) -> Recheck | None:
     """Return the pairs that fell, and each of their nodes with one that did not fall."""
-    pairs = _kept(subject)
-    fallen = _fallen(subject, pairs)
+    pairs, fallen = _kept(subject)
     if not fallen or not subject.pairs:
         return None
     good = max(pairs, key=lambda pair: pair.share)
@@ -67,8 +66,7 @@ def again(subject: Subject) -> Recheck | None:
 
 def falls(subject: Subject) -> Iterator[Verdict]:
     """Yield each pair, or the node of it, that carries less at the end of the run."""
-    pairs = _kept(subject)
-    fallen = _fallen(subject, pairs)
+    pairs, fallen = _kept(subject)
     about, prefix = None, ""
     if len(fallen) == len(pairs) > 1:
         fallen, about = fallen[:1], subject.about
@@ -136,14 +134,8 @@ def _matrix(subject: Subject) -> PairMatrix:
     return max(streams, key=lambda matrix: matrix.message_bytes)
 
 
-def _fallen(subject: Subject, pairs: Sequence[Kept]) -> list[Kept]:
-    """Return the pairs that carry less by more than the limit, the worst first."""
-    least = 1.0 - subject.limit(LIMIT)
-    return sorted((pair for pair in pairs if pair.share <= least), key=lambda pair: pair.share)
-
-
-def _kept(subject: Subject) -> list[Kept]:
-    """Return the pairs of the closing round, each with its rate in the first round."""
+def _kept(subject: Subject) -> tuple[list[Kept], list[Kept]]:
+    """Return the pairs of the closing and the first round, and the fallen ones, worst first."""
     pairs: dict[Ends, Kept] = {}
     for launch in subject.launches:
         passes = passes_of(launch)
@@ -164,7 +156,9 @@ def _kept(subject: Subject) -> list[Kept]:
                     pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
                     worst = pairs.setdefault(pair.ends, pair)
                     pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
-    return [pairs[ends] for ends in sorted(pairs)]
+    kept, least = [pairs[ends] for ends in sorted(pairs)], 1.0 - subject.limit(LIMIT)
+    fallen = sorted((pair for pair in kept if pair.share <= least), key=lambda pair: pair.share)
+    return kept, fallen
 
 
 def _rates(launch: Launch, turn: SampledRound) -> dict[Ends, float]:

@@ -6,18 +6,10 @@ A rule that alone knows its consequences has ``find_consequences`` in its module
 
 from collections.abc import Collection, Iterator, Sequence
 
+from fabricgauge.judge import rules
 from fabricgauge.judge.interface import Context, Subject
 from fabricgauge.judge.kept_rate import kept_rate, spares_small
-from fabricgauge.judge.rules import (
-    RULES_OF_SPEED,
-    asymmetry,
-    errors,
-    fraction,
-    host_limited,
-    load_rule,
-    lossy,
-    stability,
-)
+from fabricgauge.judge.rules import asymmetry, errors, fraction, host_limited, lossy, stability
 from fabricgauge.model.evidence import LostSegments
 from fabricgauge.model.run import Run
 from fabricgauge.model.verdict import GONE, PROOFS, Outcome, Verdict
@@ -43,7 +35,7 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
     causes = [verdict for verdict in verdicts if verdict.id not in losses]
     ids = {**_find_fault_consequences(context.run, causes), **_find_stream_consequences(causes)}
     for rule in {verdict.rule: None for verdict in causes}:
-        if find_consequences := getattr(load_rule(rule), "find_consequences", None):
+        if find_consequences := getattr(rules.load_rule(rule), "find_consequences", None):
             ids |= find_consequences(context, causes)
     return {**ids, **losses}
 
@@ -130,7 +122,7 @@ def _find_fault_consequences(run: Run, verdicts: Sequence[Verdict]) -> dict[str,
     first_gone = next(iter(unmeasured.values()), None)
     causes = {}
     for verdict in verdicts:
-        is_speed, cause = verdict.rule in RULES_OF_SPEED, None
+        is_speed, cause = verdict.rule in rules.RULES_OF_SPEED, None
         if verdict.outcome is Outcome.PASS or not verdict.remedy:
             continue
         if is_speed or verdict.rule in PROOFS:
@@ -153,11 +145,11 @@ def _find_fault_consequences(run: Run, verdicts: Sequence[Verdict]) -> dict[str,
 
 
 def _find_first(
-    verdicts: Sequence[Verdict], rules: Collection[str], outcome: Outcome
+    verdicts: Sequence[Verdict], ids: Collection[str], outcome: Outcome
 ) -> dict[str, Verdict]:
     """Return the first verdict of these rules with that outcome of each network."""
     first_verdicts: dict[str, Verdict] = {}
     for verdict in verdicts:
-        if verdict.rule in rules and verdict.outcome is outcome:
+        if verdict.rule in ids and verdict.outcome is outcome:
             first_verdicts.setdefault(verdict.network, verdict)
     return first_verdicts

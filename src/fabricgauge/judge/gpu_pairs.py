@@ -14,6 +14,7 @@ from typing import NamedTuple
 from fabricgauge.judge.interface import Subject, worst
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.inventory import Gpu
 from fabricgauge.model.suite import GpuPairs, GpuTopology, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
@@ -150,8 +151,8 @@ def _rate_path(subject: Subject, path: GpuPath) -> Outcome:
 
 
 def _describe_classes(paths: list[GpuPath]) -> Iterator[str]:
-    for link_word, ceiling in dict.fromkeys((path.word, path.ceiling) for path in paths):
-        rates = [path.rate for path in paths if (path.word, path.ceiling) == (link_word, ceiling)]
+    for (link_word, ceiling), same in group_by(paths, attrgetter("word", "ceiling")).items():
+        rates = [path.rate for path in same]
         ceiling_text = f" of {figures.rate(ceiling)} each way" if ceiling else ", unknown rate"
         yield (
             f"{link_word}{ceiling_text}: {sentences.counted(len(rates), 'path')},"
@@ -181,10 +182,8 @@ def _list_paths(pairs: GpuPairs) -> list[GpuPath] | Skipped:
             if rate and word and row != column:
                 ceilings = [_ceiling(word, by_index[end], pairs.products) for end in ends]
                 paths.append(GpuPath(row, column, rate, word, min(ceilings)))
-    usual = {
-        key: median(path.rate for path in paths if (path.word, path.ceiling) == key)
-        for key in {(path.word, path.ceiling) for path in paths}
-    }
+    classes = group_by(paths, attrgetter("word", "ceiling"))
+    usual = {key: median(path.rate for path in same) for key, same in classes.items()}
     return [path._replace(usual=usual[path.word, path.ceiling]) for path in paths] or Skipped(
         f"{topology.source} does not state the links between these GPUs"
     )

@@ -39,7 +39,6 @@ LEAST_REST = 0.5
 #: A receiver's closed window is reported from this share of the time on.
 CLOSED = 0.3
 
-
 #: What to do about a figure that a host limits, and about that host.
 REMEDY = (
     "end other work on the nodes, lift quotas of processor time (cpu.max), spread interrupts over"
@@ -93,14 +92,11 @@ def signs(stream: Stream) -> Signs:
 
 
 def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
-    """Yield proved faults of the network, and a link that runs at a lower rate.
-
-    A busy host does not excuse them. A rate that the figure alone shows (``by_figure``) may be
-    the effect of a quota of processor time.
-    """
+    """Yield proved faults of the network, and a link that runs at a lower rate."""
     slow_hosts = any(_loopback(stream))
     for cause in prove_causes(stream, slow_hosts):
         yield f"{cause.evidence}: this is a fault of the network, even if the hosts are busy"
+    # A rate that the figure alone shows may be the effect of a quota of processor time.
     rate = find_lower_rate(stream, EXACTLY)
     if by_figure and rate is not None and stream.is_wire:
         yield (
@@ -110,11 +106,8 @@ def _link(stream: Stream, *, by_figure: bool) -> Iterator[str]:
 
 
 def _loopback(stream: Stream) -> Iterator[str]:
-    """Yield the same MPI over loopback TCP on one node, a path without any network.
-
-    A network gets only a share of that; the best stream of the launches counts. It does not apply
-    to RDMA ports: there the adapter copies, not the kernel.
-    """
+    """Yield the same MPI over loopback TCP on one node, a path without any network."""
+    # To RDMA ports the adapter copies, not the kernel.
     if stream.subject.has_rdma_ports:
         return
     reached = [
@@ -166,10 +159,7 @@ def _waiting_ranks(stream: Stream) -> Iterator[str]:
 
 
 def _held_ranks(stream: Stream) -> Iterator[str]:
-    """Yield ranks whose quota of processor time was used up: they keep pace with its periods.
-
-    So a figure as steady as a wire's does not prove a wire.
-    """
+    # They keep pace with the quota's periods: a figure as steady as a wire's proves no wire.
     for node, rank in stream.ranks:
         share, sentence = _measure_quota(stream.measurements, rank)
         if explains_speed(stream.subject, share, 0.0, stream.fraction):
@@ -227,10 +217,7 @@ def _waiting_everywhere(stream: Stream) -> Iterator[str]:
 
 
 def _nothing_idle(stream: Stream) -> Iterator[str]:
-    """Yield nodes without idle time under a program that sleeps while it waits.
-
-    Such a program leaves processors idle unless they limit it.
-    """
+    # A program that sleeps while it waits leaves processors idle unless they limit it.
     if not stream.surrounded or any(around.polls for _, around in stream.surrounded):
         return
     idles, steals = stream.medians("node_idle_share"), stream.medians("node_steal_share")
@@ -282,11 +269,8 @@ def _delay(measurements: Iterable[Measurement], rank: int | None = None) -> floa
 def waits_of_nodes(subject: Subject, pattern: Pattern) -> dict[str, float]:
     """Return the share of the time that each node's ranks waited, median over a pattern's cases."""
     by_node: dict[str, list[float]] = {}
-    for launch in subject.launches:
-        for case in (case for case in launch.measurements if case.pattern == pattern):
-            for use in case.processors:
-                shares = waits([case], use.rank)
-                by_node.setdefault(node_of(launch, use.rank), []).extend(shares)
+    for node, rank, cases in _cases_by_rank(subject, pattern):
+        by_node.setdefault(node, []).extend(waits(cases, rank))
     return {node: min(1.0, median_or_zero(shares)) for node, shares in by_node.items() if shares}
 
 
@@ -313,12 +297,19 @@ def describe_common_waiting(subject: Subject, pattern: Pattern) -> str:
 def quotas_by_node(subject: Subject, pattern: Pattern) -> dict[str, tuple[float, str]]:
     """Return the share of the time that a quota stopped each node's rank, and a sentence's end."""
     quotas: dict[str, tuple[float, str]] = {}
+    for node, rank, cases in _cases_by_rank(subject, pattern):
+        quotas[node] = max(quotas.get(node, (0.0, "")), _measure_quota(cases, rank))
+    return quotas
+
+
+def _cases_by_rank(
+    subject: Subject, pattern: Pattern
+) -> Iterator[tuple[str, int, list[Measurement]]]:
+    """Yield node and rank of each launch whose processor use is known, with a pattern's cases."""
     for launch in subject.launches:
         cases = [case for case in launch.measurements if case.pattern == pattern]
         for rank in sorted({use.rank for case in cases for use in case.processors}):
-            node = node_of(launch, rank)
-            quotas[node] = max(quotas.get(node, (0.0, "")), _measure_quota(cases, rank))
-    return quotas
+            yield node_of(launch, rank), rank, cases
 
 
 def explain_by_waiting(

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge.ceiling.technologies import TECHNOLOGIES, Floor, add_ceilings
 from fabricgauge.judge.evidence import gather_evidence
@@ -451,7 +452,7 @@ def complete(rule: str, verdict: Verdict, default: VerdictSubject) -> Verdict:
     """Return a rule's verdict with its rule, subject and id; ``default`` is the judged subject."""
     about = default if verdict.about == VerdictSubject() else verdict.about
     words, identifier = _name_subject(rule, about)
-    return msgspec.structs.replace(
+    return replace(
         verdict, rule=rule, subject=words, network=about.network, id=identifier, about=about
     )
 
@@ -467,9 +468,7 @@ def doubt_faults(subject: Subject, verdicts: Iterable[Verdict]) -> Iterator[Verd
     reason = subject.shared_nodes
     for verdict in verdicts:
         if reason and verdict.outcome in (Outcome.FAIL, Outcome.WARN):
-            yield msgspec.structs.replace(
-                verdict, outcome=Outcome.INCONCLUSIVE, cause=reason, remedy=STATE_NODES
-            )
+            yield replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=reason, remedy=STATE_NODES)
         else:
             yield verdict
 

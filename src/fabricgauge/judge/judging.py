@@ -3,20 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-import msgspec
+from msgspec.structs import replace
 
+from fabricgauge.judge import rules
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Subject, by_network, complete, report_error, worst
-from fabricgauge.judge.rules import (
-    DECIDING,
-    DECIDING_EMULATED,
-    DECIDING_IMPORTED,
-    DECIDING_SIMULATED,
-    RULES,
-    RULES_OF_PAIRS,
-    RULES_OF_SPEED,
-    load_rule,
-)
 from fabricgauge.judge.streams import streams
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
@@ -45,9 +36,9 @@ def judgement(context: Context) -> RunVerdicts:
     for part in parts(run):
         part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
         part_verdicts = [*_apply_all(part_context)]
-        table = table_verdict(part, part_verdicts, overall(part_verdicts, DECIDING_IMPORTED))
+        table = table_verdict(part, part_verdicts, overall(part_verdicts, rules.DECIDING_IMPORTED))
         joined.add(table, [verdict for verdict in part_verdicts if verdict.rule != "completeness"])
-    order = {rule: position for position, rule in enumerate(RULES)}
+    order = {rule: position for position, rule in enumerate(rules.RULES)}
     all_verdicts = (*joined.join(), *_apply("completeness", context))
     ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
     tables = tuple(joined.tables)
@@ -67,7 +58,7 @@ def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     all_verdicts = tuple(verdicts)
     ids = number_repeats(verdict.id for verdict in all_verdicts)
     return tuple(
-        msgspec.structs.replace(verdict, id=verdict_id)
+        replace(verdict, id=verdict_id)
         for verdict, verdict_id in zip(all_verdicts, ids, strict=True)
     )
 
@@ -75,20 +66,20 @@ def _number_verdicts(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
 def _apply_all(context: Context) -> Iterator[Verdict]:
     """Yield the verdicts of all rules; those on pairs have none without a matrix of pairs."""
     of_pairs = context.fabric.analyses or context.run.fabric.emulated
-    for rule in RULES:
-        if of_pairs or rule not in RULES_OF_PAIRS:
+    for rule in rules.RULES:
+        if of_pairs or rule not in rules.RULES_OF_PAIRS:
             yield from _apply(rule, context)
 
 
 def _apply(rule: str, context: Context) -> Sequence[Verdict]:
-    if context.run.fabric.emulated and rule in RULES_OF_SPEED:
+    if context.run.fabric.emulated and rule in rules.RULES_OF_SPEED:
         result = Verdict(
             Outcome.SKIPPED, "emulated: not judged, times of emulated processors mean nothing"
         )
         return tuple(complete(rule, result, subject.about) for subject in context.subjects)
     # An error in one rule must not lose the verdicts of the other rules.
     try:
-        return load_rule(rule).judge(context)
+        return rules.load_rule(rule).judge(context)
     except Exception as error:
         return (report_error(rule, error, VerdictSubject()),)
 
@@ -125,7 +116,7 @@ def _plan_rechecks(subject: Subject) -> Iterator[PlannedLaunch]:
         cases = tuple(case for case in launch.cases if case.name in names)
         names -= {case.name for case in cases}
         if cases:
-            yield msgspec.structs.replace(launch, cases=cases, purpose="again")
+            yield replace(launch, cases=cases, purpose="again")
 
 
 def unclear(context: Context) -> tuple[Recheck, ...]:
@@ -139,9 +130,9 @@ def unclear(context: Context) -> tuple[Recheck, ...]:
     from fabricgauge.judge.rules import lossy, pairs
 
     loses = losing(context.run)
-    rules = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
+    by_loss = {True: (lossy, pairs, closing_round), False: (pairs, lossy, closing_round)}
     rechecks = (
-        next(filter(None, (rule.again(subject) for rule in rules[subject.name in loses])), None)
+        next(filter(None, (rule.again(subject) for rule in by_loss[subject.name in loses])), None)
         for subject in context.subjects
     )
     return tuple(filter(None, rechecks))
@@ -159,11 +150,11 @@ def losing(run: Run) -> frozenset[str]:
 def deciding(run: Run) -> tuple[str, ...]:
     """Return the rules that must pass or warn; without them a run is inconclusive."""
     if run.fabric.simulated:
-        return DECIDING_SIMULATED
-    return DECIDING_EMULATED if run.fabric.emulated else DECIDING
+        return rules.DECIDING_SIMULATED
+    return rules.DECIDING_EMULATED if run.fabric.emulated else rules.DECIDING
 
 
-def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = DECIDING) -> Outcome:
+def overall(verdicts: Iterable[Verdict], deciding: Sequence[str] = rules.DECIDING) -> Outcome:
     """Return the outcome of the whole run; PASS only if the deciding rules pass or warn.
 
     Without a verdict of a deciding rule, or with a skipped subject, the run is inconclusive.

@@ -99,7 +99,10 @@ def kept_rate(subject: Subject, directions: Collection[Ends]) -> KeptRate | None
     lost = _share_lost(large), _share_lost(small)
     rate = KeptRate(middle, (high - low) / middle, len(shares), lost)
     is_steady = rate.spread <= subject.limit("lossy.kept_rate") and middle < NEAREST_RATE
-    is_shown = sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL or _regular(large)
+    # After losses a sample is much slower than the fastest.
+    stream_times = [case.times for case in large if case.pattern == "bandwidth" and case.times]
+    regular = all(times.p90_s <= REGULAR * times.minimum_s for times in stream_times)
+    is_shown = regular or sum(lost_segments(case)[1] for case in small) >= TELLING_SMALL
     return rate if is_steady and is_shown and lost[1] <= _calm(subject, lost[0]) else None
 
 
@@ -146,10 +149,7 @@ def _calm(subject: Subject, large_lost: float) -> float:
 
 
 def _rates(case: Measurement, least_bytes: float) -> Iterator[float]:
-    """Yield bytes/s of a stream of large messages, and the ends of its interval.
-
-    A ping-pong of messages that fill the network has that rate too, if it lost nothing.
-    """
+    """Yield bytes/s of a stream of large messages, and the ends of its interval."""
     times, payload = case.times, case.sample_payload_bytes
     if times is None or min(times.low_s, times.median_s, times.high_s) <= 0:
         return
@@ -158,6 +158,7 @@ def _rates(case: Measurement, least_bytes: float) -> Iterator[float]:
         if case.samples >= AGREEING:
             yield payload / times.low_s
             yield payload / times.high_s
+    # A ping-pong of messages that fill the network has that rate too, if it lost nothing.
     fills_network = case.pattern == "latency" and case.message_bytes >= FULL_BYTES
     if fills_network and lost_segments(case)[0] <= 0:
         yield payload / times.median_s
@@ -168,14 +169,6 @@ def _cases(subject: Subject) -> Iterator[tuple[Ends, Measurement]]:
     for launch, case in subject.cases(*PAIR_PATTERNS):
         receiver = case.target if case.sender == case.origin else case.origin
         yield (node_of(launch, case.sender), node_of(launch, receiver)), case
-
-
-def _regular(cases: Sequence[Measurement]) -> bool:
-    """Check whether no sample of the streams is much slower than the fastest, as after losses."""
-    stream_times = [
-        case.times for case in cases if case.pattern == "bandwidth" and case.times is not None
-    ]
-    return all(times.p90_s <= REGULAR * times.minimum_s for times in stream_times)
 
 
 def _share_lost(cases: Sequence[Measurement]) -> float:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge.evidence.traffic import IDLE, without_traffic
 from fabricgauge.judge.interface import Subject
@@ -67,11 +67,12 @@ def _judge_library(
         yield _judge_sockets(subject, log, place, evidence)
     elif log.crossing:
         verdicts = [*_find_staged(log, place), *_find_idle_adapters(curve, log, place)]
-        yield from (
-            msgspec.structs.replace(verdict, evidence=evidence)
-            for verdict in verdicts
-            or (Verdict(Outcome.PASS, f"{place}: NCCL's log shows {_describe_path(log)}"),)
-        )
+        vias = sentences.listed(list(dict.fromkeys(crossing.via for crossing in log.crossing)))
+        direct = all(crossing.direct for crossing in log.crossing)
+        path = f"{vias} by {sentences.listed(_name_adapters(log))}"
+        shown = f"{place}: NCCL's log shows {path}{' with GPUDirect RDMA' if direct else ''}"
+        for verdict in verdicts or [Verdict(Outcome.PASS, shown)]:
+            yield replace(verdict, evidence=evidence)
     elif log.ways:
         yield from _judge_inside_node(subject, curve, log, place, evidence)
 
@@ -121,13 +122,6 @@ def _name_adapter(log: NcclEvidence, connection: NcclWay) -> str:
 def _name_adapters(log: NcclEvidence) -> list[str]:
     """Return the adapters that carried bytes between nodes."""
     return list(dict.fromkeys(_name_adapter(log, crossing) for crossing in log.crossing))
-
-
-def _describe_path(log: NcclEvidence) -> str:
-    """Return ``NET/IB by mlx5_0:1 and mlx5_1:1 with GPUDirect RDMA``."""
-    vias = dict.fromkeys(crossing.via for crossing in log.crossing)
-    direct = " with GPUDirect RDMA" if all(crossing.direct for crossing in log.crossing) else ""
-    return f"{sentences.listed(list(vias))} by {sentences.listed(_name_adapters(log))}{direct}"
 
 
 def _judge_sockets(

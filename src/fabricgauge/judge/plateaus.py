@@ -82,9 +82,6 @@ class Plateau(msgspec.Struct, frozen=True):
     low: float
     high: float
 
-    def fits(self, bytes_per_s: float) -> bool:
-        return self.low <= bytes_per_s <= self.high
-
 
 def link_rates(network: Network) -> tuple[tuple[str, float], ...]:
     """Return the rates in bit/s that a link of this family can come up at, each with its name."""
@@ -182,7 +179,7 @@ def fitting(series: Series, network: Network, payload: float, figure: float) -> 
     rows = [
         plateau
         for plateau in plateaus(network, payload)
-        if plateau.fits(figure) and plateau.kind not in without[sender]
+        if plateau.low <= figure <= plateau.high and plateau.kind not in without[sender]
     ]
     # An exact rate outranks the range of all that TCP reaches.
     has_exact_rate = any(plateau.kind in ("network", "link", "rail") for plateau in rows)

@@ -5,6 +5,7 @@ from statistics import median
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.interface import Subject
@@ -119,7 +120,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> VerdictSubject:
-        return msgspec.structs.replace(self.series.about, network=self.subject.name)
+        return replace(self.series.about, network=self.subject.name)
 
     @property
     def sentence(self) -> str:
@@ -355,22 +356,17 @@ def _sharing(subject: Subject, series: Series) -> int:
 
 
 def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
-    """Return the network's ceiling, with the log's RDMA MTU if none was stated.
-
-    It is divided by the streams that share a link. With both directions under way, it is less the
-    acknowledgements.
-    """
+    """Return a stream's part of the ceiling, with the log's RDMA MTU if none was stated."""
     if sharing > 1:
         return ceiling.shared_by(sharing)
     log_mtu_bytes = series.foreign.evidence.mtu_bytes if series.foreign else None
     if limit := ceiling.by_mtu.get(log_mtu_bytes or 0):
         step = "by the log's own MTU", str(log_mtu_bytes), limit, "bytes/s per direction"
         steps = (*ceiling.steps, CeilingStep(*step))
-        ceiling = msgspec.structs.replace(
-            ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={}
-        )
+        ceiling = replace(ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={})
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
+    # With both directions under way acknowledgements take a part.
     counted = [share for case in best.measurements if (share := acknowledged(case)) is not None]
     return ceiling.subtract_acknowledgements(median(counted)) if counted else ceiling
 

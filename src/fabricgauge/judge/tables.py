@@ -1,16 +1,15 @@
 """Judge imported logs table by table: no table excuses or condemns another."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from operator import attrgetter, itemgetter
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge.interface import by_network, worst
 from fabricgauge.judge.rules import completeness, fraction
+from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import TableVerdict
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict, identity
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import named
@@ -25,18 +24,14 @@ def parts(run: Run) -> Iterator[Run]:
 
     Unparsed lines of a file belong to its last table: there a broken file ends.
     """
-    replace = msgspec.structs.replace
+    first_line = attrgetter("first_line")
     for launch in run.launches:
-        *earlier, last = _tables(launch.curves) or [()]
+        # Curves that begin in the same line are the columns of a table.
+        tables = group_by(sorted(launch.curves, key=first_line), first_line)
+        *earlier, last = tables.values() or [()]
         for curves in earlier:
             yield replace(run, launches=(replace(launch, curves=curves, unparsed=()),))
         yield replace(run, launches=(replace(launch, curves=last),))
-
-
-def _tables(curves: Iterable[SuiteCurve]) -> list[tuple[SuiteCurve, ...]]:
-    """Group curves by table: curves that begin in the same line are its columns."""
-    line = attrgetter("first_line")
-    return [tuple(same) for _, same in groupby(sorted(curves, key=line), key=line)]
 
 
 def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> TableVerdict:
@@ -70,7 +65,7 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
     summary = reason.evidence[0] if named_places else reason.summary
     for prefix in (f"{table.where}: ", f"{table.source}:{table.line}: "):
         summary = summary.removeprefix(prefix)
-    return msgspec.structs.replace(table, summary=summary)
+    return replace(table, summary=summary)
 
 
 def _decides(verdict: Verdict, launch: Launch) -> bool:
@@ -127,7 +122,9 @@ class TableVerdicts:
                 continue
             key = verdict.rule, verdict.network, _stays(verdict, table)
             # Of equal ones the first stays.
-            entry = (*_rank_calm(verdict), -len(self.tables)), verdict
+            is_explained = verdict.outcome is Outcome.SKIPPED and bool(verdict.evidence)
+            rank = is_explained, verdict.outcome is Outcome.PASS, -len(self.tables)
+            entry = rank, verdict
             if key not in self._calm or entry[0] > self._calm[key][0]:
                 self._calm[key] = entry
 
@@ -140,7 +137,15 @@ class TableVerdicts:
             is_network = verdict.about.kind == "network"
             if is_network:
                 loud.add((verdict.rule, verdict.network))
-            yield _name_table(verdict, table) if is_network and len(self.tables) > 1 else verdict
+            if is_network and len(self.tables) > 1:
+                about = replace(verdict.about, source=table.where)
+                words, identifier = (
+                    sentences.name_subject(about),
+                    identity(verdict.rule, about.thing),
+                )
+                yield replace(verdict, about=about, subject=words, id=identifier)
+            else:
+                yield verdict
         calm: dict[tuple[str, str], tuple[tuple[bool, bool, int], Verdict]] = {}
         for (rule, network, stays), entry in self._calm.items():
             if stays or not decided:
@@ -152,19 +157,3 @@ class TableVerdicts:
 def _stays(verdict: Verdict, table: TableVerdict) -> bool:
     """Check whether the verdict counts beside a table that decides: that one has the stream."""
     return table.decides or verdict.rule != fraction.ID
-
-
-def _rank_calm(verdict: Verdict) -> tuple[bool, bool]:
-    return verdict.outcome is Outcome.SKIPPED and bool(
-        verdict.evidence
-    ), verdict.outcome is Outcome.PASS
-
-
-def _name_table(verdict: Verdict, table: TableVerdict) -> Verdict:
-    about = msgspec.structs.replace(verdict.about, source=table.where)
-    return msgspec.structs.replace(
-        verdict,
-        about=about,
-        subject=sentences.name_subject(about),
-        id=identity(verdict.rule, about.thing),
-    )

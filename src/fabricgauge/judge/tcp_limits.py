@@ -47,7 +47,14 @@ def tcp_limits(stream: Stream) -> Iterator[Cause]:
     if receives >= always_from and not _queues(stream, cases):
         yield _window_limit(stream, receiver, receives)
     if sends >= always_from:
-        yield _buffer_limit(stream, sender, sends)
+        yield Cause(
+            f"the send buffer of {sender} holds the stream back: a program (SO_SNDBUF) limits it",
+            f"on {sender}: check the connection's buffer (`ss -tmi`) and the setting (`sysctl"
+            f" {WMEM}`)",
+            f"the sender's buffer was the limit for {figures.percent(sends)} of the time with data"
+            " under way",
+            in_host=True,
+        )
 
 
 def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share: float) -> Cause:
@@ -91,16 +98,6 @@ def _window_limit(stream: Stream, node: str, share: float) -> Cause:
         f" show`) and the settings (`sysctl {SCALING} {RMEM}`)",
         f"the receiver's window was the limit for {figures.percent(share)} of the time with data"
         f" under way, without a queue in the network; {setting_text}",
-        in_host=True,
-    )
-
-
-def _buffer_limit(stream: Stream, node: str, share: float) -> Cause:
-    return Cause(
-        f"the send buffer of {node} holds the stream back: a program (SO_SNDBUF) limits it",
-        f"on {node}: check the connection's buffer (`ss -tmi`) and the setting (`sysctl {WMEM}`)",
-        f"the sender's buffer was the limit for {figures.percent(share)} of the time with data"
-        " under way",
         in_host=True,
     )
 

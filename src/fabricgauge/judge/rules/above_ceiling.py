@@ -96,16 +96,13 @@ def exceeds(subject: Subject) -> bool:
 
 
 def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
-    """Return by how much each sample is quicker than its least time, less the tolerances.
-
-    Both a half round trip of a message and a window of messages carry their payload in one
-    direction. The burst of a token bucket takes no time.
-    """
+    """Return by how much each sample is quicker than its least time, less the tolerances."""
     excesses = []
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     clock_s = subject.limit("above-ceiling.clock")
     for series in subject.series:
         for point in () if is_rdma_on_tcp(subject, series) else series.points:
+            # A half round trip and a window of messages carry their payload in one direction.
             payload = min([observation.payload_bytes for observation in point.observed])
             floor_s = ceiling.transfer_floor_s(payload) / tolerance
             # In a mean over many messages the clock's reading does not matter.
@@ -196,14 +193,12 @@ def _above(subject: Subject, ceiling: Ceiling, above: list[_Excess], *, sure: bo
 
 
 def _possible(subject: Subject) -> float:
-    """Return the bytes/s that TCP may carry if assumed facts (MTU, framing) are wrong, or 0.
-
-    A latency that no network has shows memory, whose figures prove nothing.
-    """
+    """Return the bytes/s that TCP may carry if assumed facts (MTU, framing) are wrong, or 0."""
     network = subject.network
     if isinstance(network, Skipped) or isinstance(network.rate_bit_s, Skipped):
         return 0.0
     unstated = subject.imported and {"mtu", "framing"} & set(network.assumed)
+    # A latency that no network has shows memory, whose figures prove nothing.
     if not unstated or subject.medium != "tcp" or floor.has_impossible_latency(subject):
         return 0.0
     return network.rate_bit_s / 8 * network.rails

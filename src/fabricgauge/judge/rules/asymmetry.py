@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from fabricgauge.judge import foreign, host
 from fabricgauge.judge.interface import Subject, judge_networks
@@ -45,20 +45,15 @@ def judge(subject: Subject) -> list[Verdict] | Skipped:
     repeated = {
         second.forward.about: second for second in _find_asymmetries(subject, subject.again)
     }
-    verdicts = [
-        _judge_again(subject, first, repeated.get(first.forward.about))
-        for first in _find_asymmetries(subject, subject.series)
-    ]
+    verdicts = []
+    for first in _find_asymmetries(subject, subject.series):
+        verdict, second = _judge_directions(subject, first), repeated.get(first.forward.about)
+        # The verdict of a second measurement counts, unless the first one passed.
+        if second is not None and verdict.outcome is not Outcome.PASS:
+            once, verdict = verdict, _judge_directions(subject, second)
+            verdict = replace(verdict, evidence=(f"once: {once.summary}", *verdict.evidence))
+        verdicts.append(verdict)
     return verdicts or Skipped("only one direction was measured with large messages")
-
-
-def _judge_again(subject: Subject, first: Asymmetry, second: Asymmetry | None) -> Verdict:
-    """Return the verdict of the second measurement, unless the first one passed."""
-    verdict = _judge_directions(subject, first)
-    if verdict.outcome is Outcome.PASS or second is None:
-        return verdict
-    once, repeated = f"once: {verdict.summary}", _judge_directions(subject, second)
-    return msgspec.structs.replace(repeated, evidence=(once, *repeated.evidence))
 
 
 def to_recheck(subject: Subject) -> Iterator[Point]:

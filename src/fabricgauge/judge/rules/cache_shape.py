@@ -99,16 +99,14 @@ def cache_peak(points: Sequence[Point], more_than: float, cap: float) -> Peak | 
 
 
 def _meaning(subject: Subject, series: Series) -> tuple[Outcome, str, str, str]:
-    """Return outcome, the end of the sentence, cause and remedy, by what is known of the hosts.
-
-    Networks fall as well if large messages meet a limit that small ones do not. So the shape alone
-    does not invalidate a curve. Both ends on one host, or a figure that no network can have, do.
-    """
+    """Return outcome, the end of the sentence, cause and remedy, by what is known of the hosts."""
     if is_proved(subject):
         return Outcome.WARN, "", _CAUSE, _REMEDY
     apart = series.apart if subject.imported else False
     if apart:
         return Outcome.WARN, "; its ends are on different hosts", _FALLS, _LARGE
+    # Networks fall as well if large messages meet a limit that small ones do not. So the shape
+    # alone does not invalidate a curve.
     is_memory = apart is False or has_impossible_latency(subject) or exceeds(subject)
     outcome = Outcome.INVALID if is_memory else Outcome.INCONCLUSIVE
     if not subject.claimed:

@@ -119,13 +119,11 @@ def _broken_ends(subject: Subject) -> tuple[str, ...]:
 
 
 def _next_step(subject: Subject, failed: bool) -> str:
-    """Return the first step of the remedy; ``doctor`` if the cause of a broken launch is unknown.
-
-    It is empty if the run was interrupted, or only its records are lost.
-    """
+    """Return the remedy's first step; ``doctor`` if the cause of a broken launch is unknown."""
     broken = [
         launch.ended for launch in subject.launches if launch.ended.status not in ("ok", IMPORTED)
     ]
+    # The run was interrupted, or only its records are lost.
     if not failed and all(ended.status == INTERRUPTED for ended in broken):
         return ""
     if subject.run.fabric.simulated:
@@ -147,10 +145,7 @@ def _ends(subject: Subject) -> list[str]:
 
 
 def _judge_logs(subject: Subject) -> Verdict:
-    """Return a warning that names all missing parts; figures that were read stay valid.
-
-    If a limit was reached, the rest is unknown, and the verdict is INCONCLUSIVE.
-    """
+    """Return a warning that names all missing parts; figures that were read stay valid."""
     missing, unparsed = tuple(_missing(subject)), tuple(_unparsed(subject))
     tables = {(curve.source, curve.first_line) for curve in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
@@ -166,6 +161,7 @@ def _judge_logs(subject: Subject) -> Verdict:
         read += f"; the suite waived {tests} as not for this machine"
     if not missing:
         return Verdict(Outcome.PASS, f"{read}{''.join(unparsed[:1])}", figure, None, unparsed[1:])
+    # Beyond a limit the rest is unknown.
     limited = any(LIMITED in part for part in missing)
     return Verdict(
         Outcome.INCONCLUSIVE if limited else Outcome.WARN,

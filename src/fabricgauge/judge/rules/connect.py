@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fabricgauge.judge.interface import Context, describe_rest, judge_run
-from fabricgauge.model.finding import CONNECT, Finding, Severity
+from fabricgauge.model.finding import CONNECT, Severity
 from fabricgauge.model.verdict import Outcome, Verdict, VerdictSubject
 
 ID = CONNECT
@@ -25,8 +25,10 @@ def judge(context: Context) -> Iterator[Verdict]:
         if finding.carries_nothing:
             outcome = Outcome.FAIL
             summary = f"{summary}; {describe_rest(context.run, finding.network)}"
-        elif finding.check != ID and not _is_shared_address(finding):
-            continue
+        elif finding.check != ID:
+            is_fault = finding.severity is Severity.FAIL and finding.network
+            if finding.check != _ADDRESSES or not is_fault:
+                continue
         check = "" if finding.check == ID else finding.check
         about = VerdictSubject("network", finding.network, series=check)
         if finding.where not in ("", finding.network):
@@ -36,8 +38,3 @@ def judge(context: Context) -> Iterator[Verdict]:
             outcome, summary, evidence=(*finding.evidence, finding.why), remedy=finding.remedy,
             about=about,
         )  # fmt: skip
-
-
-def _is_shared_address(finding: Finding) -> bool:
-    is_certain = finding.check == _ADDRESSES and finding.severity is Severity.FAIL
-    return is_certain and bool(finding.network)

@@ -76,7 +76,10 @@ def judge(context: Context) -> Verdicts:
     if names:
         summary = f"{len(names)} of {node_count} nodes were not measured: {sentences.listed(names)}"
         lines = tuple(f"no case on {name} completed" for name in names[:6])
-        cause_and_remedy = _KNOWN if set(names) <= _culprits(run) else _PLANNED
+        before = (finding for finding in run.preflight if finding.severity is Severity.FAIL)
+        later = (culprit for launch in run.launches for culprit in launch.ended.culprits)
+        culprits = {node for finding in (*before, *later) for node in finding.nodes}
+        cause_and_remedy = _KNOWN if set(names) <= culprits else _PLANNED
         if set(names) <= {node for launch in launches if launch.completed for node in launch.nodes}:
             lines = tuple(f"no case measured {name}" for name in names[:6])
             cause_and_remedy = _IDLE
@@ -137,12 +140,6 @@ def _measured(launch: Launch) -> Iterator[str]:
             yield from launch.nodes[: case.together.ranks if case.together else None]
     for pair_pass in passes_of(launch):
         yield from (node_of(launch, int(rank)) for rank in pair_pass.ranks.nonzero()[0])
-
-
-def _culprits(run: Run) -> set[str]:
-    before = (finding for finding in run.preflight if finding.severity is Severity.FAIL)
-    later = (culprit for launch in run.launches for culprit in launch.ended.culprits)
-    return {node for finding in (*before, *later) for node in finding.nodes}
 
 
 def _find_broken(context: Context) -> list[str]:

@@ -32,7 +32,14 @@ def judge(subject: Subject) -> Verdict | Skipped:
         for failure in curve.failures
         if failure.trouble == "corrupt"
     )
-    lines = tuple(_sentence(*item) for item in compared if _is_bad(item[1])) or tuple(by_suite)
+    # Without a check a case has no wrong bytes.
+    bad = [
+        _sentence(number, case)
+        for number, case in compared
+        if not case.data_check.ok
+        and (case.status == "ok" or case.data_check.first_bad_offset_bytes is not None)
+    ]
+    lines = tuple(bad) or tuple(by_suite)
     checked = [case for _, case in compared if case.status == "ok" and case.message_bytes]
     if lines:
         return Verdict(Outcome.FAIL, lines[0], None, None, lines, _CAUSE, _REMEDY)
@@ -52,7 +59,6 @@ def judge(subject: Subject) -> Verdict | Skipped:
 
 
 def _uncompared(subject: Subject) -> Iterator[str]:
-    """Yield patterns that carried bytes without any comparison."""
     carried = [case for _, case in subject.cases() if case.message_bytes]
     compared = {case.pattern for case in carried if _is_compared(case)}
     for pattern in dict.fromkeys(case.pattern for case in carried):
@@ -63,12 +69,6 @@ def _uncompared(subject: Subject) -> Iterator[str]:
 def _is_compared(case: Measurement) -> bool:
     check = case.data_check
     return check.requested or check.samples > 0 or not check.ok
-
-
-def _is_bad(case: Measurement) -> bool:
-    """Check whether bytes differ; a case without a check has no wrong bytes."""
-    checked = case.status == "ok" or case.data_check.first_bad_offset_bytes is not None
-    return checked and not case.data_check.ok
 
 
 def _sentence(launch: int, measurement: Measurement) -> str:

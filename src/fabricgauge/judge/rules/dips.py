@@ -22,7 +22,6 @@ _REMEDY = (
     " MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD; Open MPI: btl_tcp_eager_limit; UCX: UCX_RNDV_THRESH)"
 )
 
-
 #: One disturbed sample changes the mean of one size, not of several.
 LASTING_SIZES = 2
 #: A single size that falls by more than this share is named: a lost segment costs a mean less, and
@@ -112,10 +111,7 @@ def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
 
 
 def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
-    """Yield share and sentence of streams with several large sizes far below a larger one.
-
-    Streams from GPU memory or over several rails still grow at these sizes, and are not judged.
-    """
+    """Yield share and sentence of streams with several large sizes far below a larger one."""
     cap, least = subject.burst_cap_bytes_per_s, subject.limit("dips.low")
     for series in subject.series:
         settings = series.foreign.settings if series.foreign else {}
@@ -123,6 +119,7 @@ def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:
             "DEVICE" in setting for setting in settings.values()
         )
         best = series.best(subject.limit("fraction.from"))
+        # Streams from GPU memory or over several rails still grow at these sizes.
         if series.is_latency or best is None or subject.rails > 1 or not of_host:
             continue
         level = min(best.bandwidth.low, cap)

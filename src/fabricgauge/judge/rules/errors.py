@@ -51,7 +51,6 @@ _BUSY = {
     ),
 }
 
-
 #: Events that NCCL and RCCL log (ibv_event_type_str of libibverbs 50) if a link went down or an
 #: adapter failed: without the port up to NCCL 2.18, ``async fatal event`` from 2.23 on. Other
 #: events, such as a new LID, are harmless.
@@ -210,11 +209,8 @@ def _rose(trouble: ErrorCount) -> str:
 
 
 def _is_on_network(subject: Subject, trouble: ErrorCount) -> bool:
-    """Check whether the counter's interface belongs to the network.
-
-    It does if it is a rail, the lower interface of a rail, or the RDMA port of either. Without a
-    pinned network any interface may have been used.
-    """
+    """Check whether the counter's interface is a rail, below one, or the RDMA port of either."""
+    # Without a pinned network any interface may have been used.
     if isinstance(subject.network, Skipped):
         return True
     names = {member.interface for member in subject.network.rails_of(trouble.node)}

@@ -75,7 +75,27 @@ def judge(subject: Subject) -> Verdict | Skipped:
         return time.time.high / least_s if least_s > 0 else math.inf
 
     lowest = min(times, key=margin)
-    return _judge_time(subject, lowest, fine=margin(lowest) >= 1.0)
+    fine, time = margin(lowest) >= 1.0, lowest.time
+    duration, threshold = figures.duration(time.value), subject.threshold(lowest.limit, "at least")
+    by_rdma = lowest.apart and lowest.limit == TCP and time.high >= subject.limit(OTHERWISE)
+    bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
+    interval = "no interval"
+    if time.supported:
+        interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
+    return Verdict(
+        # If the figures may not be a network's, this is only a warning.
+        Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
+        f"{f'{lowest.origin}: ' if subject.imported else ''}{duration} ({lowest.title}) is"
+        f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"
+        " medium needs",
+        Figure(time.value, "s", lowest.title),
+        threshold,
+        (
+            f"{lowest.origin}: {duration}, {interval}, {time.samples:,} samples in"
+            f" {sentences.counted(time.launches, 'launch', 'launches')}",
+        ),
+        *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
+    )
 
 
 def has_impossible_latency(subject: Subject) -> bool:
@@ -108,27 +128,3 @@ def _times(subject: Subject) -> Iterator[_Time]:
             if size == 0 and "barrier" not in name:
                 continue  # a collective of 0 bytes sends no message; a barrier always does
             yield _Time(origin, curve.what, size, row.estimate, limit)
-
-
-def _judge_time(subject: Subject, lowest: _Time, *, fine: bool) -> Verdict:
-    time, duration = lowest.time, figures.duration(lowest.time.value)
-    threshold = subject.threshold(lowest.limit, "at least")
-    by_rdma = lowest.apart and lowest.limit == TCP and time.high >= subject.limit(OTHERWISE)
-    bad = Outcome.INCONCLUSIVE if by_rdma else Outcome.INVALID
-    interval = "no interval"
-    if time.supported:
-        interval = f"interval {figures.duration(time.low)} to {figures.duration(time.high)}"
-    return Verdict(
-        # If the figures may not be a network's, this is only a warning.
-        Outcome.PASS if fine else bad if subject.claimed else Outcome.WARN,
-        f"{f'{lowest.origin}: ' if subject.imported else ''}{duration} ({lowest.title}) is"
-        f" {'not below' if fine else 'below'} the {figures.duration(threshold.value)} that the"
-        " medium needs",
-        Figure(time.value, "s", lowest.title),
-        threshold,
-        (
-            f"{lowest.origin}: {duration}, {interval}, {time.samples:,} samples in"
-            f" {sentences.counted(time.launches, 'launch', 'launches')}",
-        ),
-        *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge import causes, foreign, host
 from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, Verdicts, judge_networks
@@ -247,17 +247,14 @@ def _find_doubt(
 
 
 def _outcomes_by_mtu(stream: Stream) -> dict[int, Outcome]:
-    """Return the outcome with each MTU that may be in force; empty if all are the same.
-
-    An MTU is not in force if the figure is above its ceiling.
-    """
+    """Return the outcome with each MTU that may be in force; empty if all are the same."""
     if stream.series.is_latency:
         return {}
     outcomes_by_mtu = {}
     for mtu, limit in stream.ceiling.by_mtu.items():
-        ceiling = msgspec.structs.replace(stream.ceiling, payload_bytes_per_s=limit)
-        with_mtu = msgspec.structs.replace(stream, ceiling=ceiling)
-        if not with_mtu.is_above:
+        ceiling = replace(stream.ceiling, payload_bytes_per_s=limit)
+        with_mtu = replace(stream, ceiling=ceiling)
+        if not with_mtu.is_above:  # else another MTU is in force
             outcomes_by_mtu[mtu] = with_mtu.plain_outcome
     return outcomes_by_mtu if len(set(outcomes_by_mtu.values())) > 1 else {}
 

@@ -102,10 +102,7 @@ def _ends(losses: Iterable[LostSegments]) -> list[str]:
 def _lossy_nodes(
     subject: Subject, losses: list[LostSegments]
 ) -> tuple[list[_Lossy], list[LostSegments]]:
-    """Return the lossy nodes, and the losses between the other nodes.
-
-    No node is lossy if the other nodes lose segments as well.
-    """
+    """Return the lossy nodes, and the losses between the others; none if those lose as well."""
     nodes = _ends(losses)
     if len(nodes) < FEWEST_NODES:
         return [], losses

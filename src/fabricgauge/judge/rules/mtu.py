@@ -26,10 +26,15 @@ def judge(subject: Subject) -> Verdicts:
         return ()
     if not network.members:
         return _judge_stated(subject, network)
-    deviating = _find_deviating(network)
+    counts = Counter(member.mtu_bytes for member in network.members)
+    # Without a majority the smaller ones deviate.
+    usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
+    deviating = tuple(member for member in network.members if member.mtu_bytes != usual)
     if network.has_rdma_ports:
         return _judge_path_mtu(network, deviating)
-    return _judge_mixed(network, deviating) if deviating else _judge_segments(subject, network)
+    return (
+        _judge_mixed(network, usual, deviating) if deviating else _judge_segments(subject, network)
+    )
 
 
 def _judge_stated(subject: Subject, network: Network) -> Verdicts:
@@ -50,13 +55,6 @@ def _judge_stated(subject: Subject, network: Network) -> Verdicts:
     )
 
 
-def _find_deviating(network: Network) -> tuple[Member, ...]:
-    """Return the members whose MTU is not the most common; without a majority, the smaller."""
-    counts = Counter(member.mtu_bytes for member in network.members)
-    usual = max(counts, key=lambda mtu: (counts[mtu], mtu))
-    return tuple(member for member in network.members if member.mtu_bytes != usual)
-
-
 def _name_ports(ports: Iterable[Member]) -> str:
     return sentences.listed([f"{port.node}:{port.interface} ({port.mtu_bytes})" for port in ports])
 
@@ -67,9 +65,8 @@ def _list_mtus(network: Network) -> tuple[str, ...]:
     )
 
 
-def _judge_mixed(network: Network, deviating: tuple[Member, ...]) -> Verdict:
+def _judge_mixed(network: Network, usual: int, deviating: tuple[Member, ...]) -> Verdict:
     """Return the verdict on mixed MTUs; on the port itself if it alone deviates from several."""
-    usual = next(member.mtu_bytes for member in network.members if member not in deviating)
     first, about = deviating[0], VerdictSubject()
     place = f"{first.node}:{first.interface}"
     if len(deviating) == 1 and len(network.members) > 2:

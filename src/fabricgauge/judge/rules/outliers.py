@@ -7,14 +7,9 @@ excuse it.
 from collections.abc import Iterator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from fabricgauge.judge import causes, foreign
-from fabricgauge.judge.host import (
-    describe_common_waiting,
-    excuse_outcome,
-    explain_by_waiting,
-    waiting_nodes,
-)
+from fabricgauge.judge import causes, foreign, host
 from fabricgauge.judge.interface import Subject, doubt_faults, judge_networks
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.stats import median_or_zero
@@ -70,8 +65,10 @@ _LEVEL = (
     "if the fabric was bought as non-blocking, look for missing uplinks on all switches;"
     " otherwise keep jobs within a group",
 )
-_BUSY = "other work on the nodes, or a quota of processor time, explains it"
-_QUIET = "end other work on the named nodes, then check them again"
+_BUSY = (
+    "other work on the nodes, or a quota of processor time, explains it",
+    "end other work on the named nodes, then check them again",
+)
 
 #: All findings about the same part, the largest effect first.
 _SlowPart = tuple[PairFinding, ...]
@@ -131,9 +128,12 @@ def _judge(subject: Subject) -> Iterator[Verdict]:
     judged_faults = [(part, *_judge_fault(subject, part, faults)) for part in faults]
     yield from (verdict for _, verdict, reason in judged_faults if not reason)
     yield from _undecided([fault for fault in judged_faults if fault[2]])
-    yield from (
-        _explain_by_losses(subject, part, lossy_nodes) for part in slow_parts if part not in faults
-    )
+    for worst in (part[0] for part in slow_parts if part not in faults):
+        # The node that loses frames is named instead of its slow directions.
+        ends = sentences.listed([name for name in worst.names if name in lossy_nodes])
+        summary = f"{_effect(worst)}; the frames that {ends} loses explain it (see {lossy.ID})"
+        about = VerdictSubject(worst.part, subject.name, worst.names)
+        yield Verdict(Outcome.SKIPPED, summary, about=about)
     for analysis in subject.pairs:
         for finding in analysis.findings:
             if finding.explanation == "oversubscription":
@@ -170,7 +170,7 @@ def _judge_level(subject: Subject, analysis: PairAnalysis, finding: PairFinding)
 def _undecided(faults: Sequence[tuple[_SlowPart, Verdict, str]]) -> Iterator[Verdict]:
     """Yield verdicts on the network instead of its parts if other traffic or hosts explain them."""
     for _, verdict, _ in faults:
-        yield msgspec.structs.replace(verdict, outcome=Outcome.SKIPPED, remedy="")
+        yield replace(verdict, outcome=Outcome.SKIPPED, remedy="")
     for reason in dict.fromkeys(reason for _, _, reason in faults):
         explained = [(part[0], verdict) for part, verdict, why in faults if why == reason]
         names = sentences.listed(
@@ -209,7 +209,7 @@ def _judge_fault(
         cause, remedy = foreign.CAUSE, foreign.REMEDY
     elif decisive.excuse:
         judgement = "slower than its peers, but its host explains it"
-        cause, remedy = _BUSY, _QUIET
+        cause, remedy = _BUSY
     elif not decisive.confirmed:
         judgement = "suspected, but not confirmed"
         command = "a new check of the named nodes with others (fabricgauge check -w NODES)"
@@ -218,10 +218,10 @@ def _judge_fault(
         remedy = f"measure it again: {command}"
     reason = "; ".join(decisive.foreign)
     if not reason and not decisive.confirmed:
-        reason = describe_common_waiting(subject, _all_pairs(worst.quantity))
-        cause, remedy = (_BUSY, _QUIET) if reason else (cause, remedy)
+        reason = host.describe_common_waiting(subject, _all_pairs(worst.quantity))
+        cause, remedy = _BUSY if reason else (cause, remedy)
     verdict = Verdict(
-        excuse_outcome(Outcome.FAIL, not decisive.confirmed),
+        host.excuse_outcome(Outcome.FAIL, not decisive.confirmed),
         f"{judgement}: {_effect(worst)}",
         Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"),
         None,
@@ -256,17 +256,6 @@ def _find_causes(
             if ends & suspects and not ends & other_suspects:
                 return tuple(cause for cause in causes.causes(stream) if cause.evidence)
     return ()
-
-
-def _explain_by_losses(subject: Subject, part: _SlowPart, lossy_nodes: frozenset[str]) -> Verdict:
-    """Name the node that loses frames instead of its slow directions."""
-    worst = part[0]
-    ends = sentences.listed([name for name in worst.names if name in lossy_nodes])
-    return Verdict(
-        Outcome.SKIPPED,
-        f"{_effect(worst)}; the frames that {ends} loses explain it (see {lossy.ID})",
-        about=VerdictSubject(worst.part, subject.name, worst.names),
-    )
 
 
 def _suspects(
@@ -309,10 +298,7 @@ def _level(suspect: Suspect) -> str:
 
 
 def _explanation(subject: Subject, claim: Claim) -> str:
-    """Return how a suspect's host or other traffic may make it look slow; empty if neither does.
-
-    One pass shows little: a node that waited for a processor is no suspect, however slow it looks.
-    """
+    """Return how a suspect's host or other traffic may make it look slow; empty if neither does."""
     nodes = _nodes_of(subject, claim)
     pattern = _all_pairs(claim.quantity)
     busy = foreign.foreign_in(subject, pattern)
@@ -321,9 +307,10 @@ def _explanation(subject: Subject, claim: Claim) -> str:
     for node in nodes:
         if node in busy and busy[node].share >= usual + limit:
             return foreign.sentence(busy[node], limit)
-    waiting = waiting_nodes(subject, pattern)
+    # One pass shows little: a node that waited is no suspect, however slow it looks.
+    waiting = host.waiting_nodes(subject, pattern)
     explanations = (waiting[node] for node in nodes if node in waiting)
-    return next(explanations, "") or describe_common_waiting(subject, pattern)
+    return next(explanations, "") or host.describe_common_waiting(subject, pattern)
 
 
 def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Verdict:
@@ -334,37 +321,31 @@ def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Verd
         f"{sentences.counted(len(suspects), 'suspect')}, none named: other work or traffic on the"
         " nodes may explain the slow pairs",
         Figure(worst.effect, "share", f"{worst.quantity}{BESIDE_PEERS}"), None,
-        tuple(dict.fromkeys(reasons)), _BUSY, _QUIET,
+        tuple(dict.fromkeys(reasons)), *_BUSY,
     )  # fmt: skip
 
 
 def _judge_sound(subject: Subject) -> Verdict:
-    """Judge a network without a slow part or a suspect."""
     if slow := pairs.slow_nodes(subject):
         summary = f"too few good pairs to compare with: see {pairs.ID} for {sentences.listed(slow)}"
         return Verdict(Outcome.SKIPPED, summary)
+    lines = []
+    for analysis in subject.pairs:
+        matrix = analysis.matrix
+        figure = figures.duration if matrix.quantity == "latency" else figures.rate
+        lines.append(
+            f"{matrix.quantity} {figures.at(matrix.message_bytes)}: typical"
+            f" {figure(analysis.typical)}, {figures.percent(matrix.coverage)} of the directed pairs"
+            f" measured, unexplained {figures.percent(analysis.noise)}"
+        )
     nodes = len(subject.pairs[0].matrix.nodes)
-    matrices = tuple(map(_describe_matrix, subject.pairs))
-    return Verdict(
-        Outcome.PASS, f"none of {nodes:,} nodes is slower than its peers", evidence=matrices
-    )
-
-
-def _describe_matrix(analysis: PairAnalysis) -> str:
-    matrix = analysis.matrix
-    figure = figures.duration if matrix.quantity == "latency" else figures.rate
-    return (
-        f"{matrix.quantity} {figures.at(matrix.message_bytes)}: typical"
-        f" {figure(analysis.typical)}, {figures.percent(matrix.coverage)} of the directed pairs"
-        f" measured, unexplained {figures.percent(analysis.noise)}"
-    )
+    summary = f"none of {nodes:,} nodes is slower than its peers"
+    return Verdict(Outcome.PASS, summary, evidence=tuple(lines))
 
 
 def _slow_parts(subject: Subject) -> tuple[_SlowPart, ...]:
-    """Return the findings by part, the largest effect first.
-
-    A node that is slow in one direction for latency and in both for bandwidth is one part.
-    """
+    """Return the findings by part, the largest effect first."""
+    # A node that is slow in one direction for latency and in both for bandwidth is one part.
     faults = (fault for analysis in subject.pairs for fault in analysis.faults)
     parts = group_by(
         sorted(faults, key=lambda fault: -abs(fault.effect)),
@@ -386,10 +367,7 @@ def _effect(finding: PairFinding) -> str:
 
 
 def _excuses(subject: Subject, finding: PairFinding) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the hosts' waiting, and the other traffic, that explain a confirmed finding.
-
-    Two ranks that take turns on one processor delay even the fastest messages of a latency.
-    """
+    """Return the hosts' waiting, and the other traffic, that explain a confirmed finding."""
     recheck = finding.rechecked
     if isinstance(recheck, Skipped) or not recheck.confirmed:
         return (), ()
@@ -400,9 +378,10 @@ def _excuses(subject: Subject, finding: PairFinding) -> tuple[tuple[str, ...], t
         [stream for stream in all_streams if stream.series.ends in pair_ends]
         for pair_ends in (recheck.own_pairs, recheck.good_pairs)
     )
+    # Two ranks that take turns on one processor delay even the fastest messages of a latency.
     latency = finding.quantity == "latency"
     speed_share = 1.0 / (1.0 + recheck.effect) if latency else 1.0 + recheck.effect
     return (
-        tuple(explain_by_waiting(suspect_streams, good_streams, speed_share)),
+        tuple(host.explain_by_waiting(suspect_streams, good_streams, speed_share)),
         tuple(foreign.beside_good(suspect_streams, good_streams, speed_share, latency=latency)),
     )

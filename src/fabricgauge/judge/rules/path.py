@@ -5,7 +5,7 @@ The proof compares each node's interface counters with the payload that it sent.
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.judge import foreign
 from fabricgauge.judge.ceiling.technologies import STRIPED, sum_by_network
@@ -125,10 +125,7 @@ def _remedy(subject: Subject, decisive: Sequence[Verdict]) -> str:
 
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
-    """Judge logs that name another kind of network than was stated.
-
-    NCCL's report of its own choice is accepted without proof.
-    """
+    """Judge logs that name another kind of network than was stated."""
     stated, expected = subject.technology, _LINK_TYPES.get(subject.technology, "")
     for curve in subject.curves:
         link, (name, technology) = curve.evidence.link_type, curve.evidence.technology
@@ -147,6 +144,7 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
             )
     from fabricgauge.judge.nccl import judge_paths
 
+    # NCCL's report of its own choice is accepted without proof.
     if verdicts := list(judge_paths(subject)):
         return min(verdicts, key=lambda verdict: verdict.outcome.rank)
     return Skipped("unknown: the logs have no interface counters, so only the figures count")
@@ -180,7 +178,7 @@ def _findings(subject: Subject) -> tuple[Verdict, ...]:
             evidence = (*_carried(subject, launch, node), *node.left_out)
             other_bytes = other[node.node].sent_bytes if node.node in other else 0
             finding = _finding(subject, node, other_bytes, apart)
-            findings.append(msgspec.structs.replace(finding, evidence=evidence))
+            findings.append(replace(finding, evidence=evidence))
         if not enough and (launch.completed or launch.around):
             unproved.append((launch, launch_evidence.moved))
     return (*findings, *(_too_little(*launch, others=bool(findings)) for launch in unproved))
@@ -206,6 +204,7 @@ def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: boo
     ``apart`` is true if each rank had its own machine.
     """
     if node.total_bytes < MOVED_AT_ALL * node.payload_bytes:
+        # Ranks of one machine reach each other's addresses through its memory.
         if apart and _connected(subject, node):
             sentence = (
                 f"the counters of {node.node} did not move, but its TCP connections between"
@@ -237,10 +236,7 @@ def _finding(subject: Subject, node: LaunchTraffic, other_bytes: int, apart: boo
 
 
 def _connected(subject: Subject, node: LaunchTraffic) -> bool:
-    """Check whether TCP itself counted the payload between the network's addresses.
-
-    Ranks of one machine reach each other's addresses through its memory: then this proves nothing.
-    """
+    """Check whether TCP itself counted the payload between the network's addresses."""
     if isinstance(subject.network, Skipped):
         return False
     addresses = (member.ip for member in subject.network.rails_of(node.node))
@@ -292,14 +288,11 @@ def _crossed(share: float) -> Figure:
 
 
 def _octets(subject: Subject, node: LaunchTraffic, member: Member) -> int:
-    """Return the octets that a member sent.
-
-    A port without a counter counts its RDMA frames on its interface, which TCP uses as well.
-    """
     octets = node.sent_bytes.get(member.interface, 0)
     inventory = subject.run.fabric.node(node.node)
     if octets or subject.evidence.over_tcp or isinstance(inventory, Skipped):
         return octets
+    # A port without a counter counts its RDMA frames on its interface, which TCP uses as well.
     names = (str(port.interface) for port in inventory.rdma_ports if port.name == member.interface)
     return sum(node.sent_bytes.get(name, 0) for name in names)
 

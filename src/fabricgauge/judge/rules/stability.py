@@ -135,7 +135,12 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
             "unknown: there is one launch, with means only; --profile standard makes three"
         )
     findings = [finding for stream in all_streams for finding in _bandwidth(stream, all_streams)]
-    findings += [finding for figure in smallest for finding in _latency(subject, *figure)]
+    for series, point in smallest:
+        findings += _spread(subject, "stability.latency_launches", series, point)
+        if (ratio := point.tail_ratio) > subject.limit("stability.tail"):
+            tail = f"the 99th percentile is {ratio:.1f} times the median"
+            sentence = f"{_where(series, point)}: {tail}"
+            findings.append(_Finding(Outcome.WARN, "stability.tail", ratio, sentence))
     findings += _changes_of_rate(subject, all_streams)
     findings += _stalls(subject)
     if not findings:
@@ -208,10 +213,7 @@ def _single(subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def _contradicting(subject: Subject) -> Iterator[str]:
-    """Yield rows whose messages/s times their size are not their bytes/s.
-
-    Rows of groups and threads are left out: their columns count differently.
-    """
+    """Yield rows whose messages/s times their size are not their bytes/s."""
     rates = {
         (_table(curve), point.message_bytes): point.estimate.value
         for curve in subject.curves
@@ -219,6 +221,7 @@ def _contradicting(subject: Subject) -> Iterator[str]:
         for point in curve.points
     }
     for curve in subject.curves:
+        # Columns of groups and threads count differently.
         shared = {"groups", "group", "threads"} & curve.settings.keys()
         is_stream = curve.pattern is not None  # a port's part of a stream is none
         if curve.quantity != "bandwidth" or curve.directions != 1 or shared or not is_stream:
@@ -349,15 +352,13 @@ def _changes_of_rate(subject: Subject, all_streams: Sequence[Stream]) -> list[_F
 def _shared_levels(
     subject: Subject, nodes: frozenset[str], pair_streams: Sequence[Stream]
 ) -> Iterator[_Finding]:
-    """Yield a rate at which several patterns and sizes between two nodes were, for a time.
-
-    Each stream may have too few blocks on it. What reaches the line rate with 1 KiB counts too.
-    """
+    """Yield a rate at which several patterns and sizes between two nodes were, for a time."""
     least_bytes = subject.limit("fraction.from")
     all_cases = list(_stream_cases(subject, nodes))
     best: dict[tuple[str, int, str], float] = {}
     for kind, case in all_cases:
         best[kind] = max(*_rates(case), best.get(kind, 0.0))
+    # What reaches the line rate with 1 KiB counts too.
     line_rate = max(best.values(), default=0.0)
     cases = [
         (kind, case)
@@ -387,8 +388,11 @@ def _shared_levels(
             for node in nodes & traffic.keys()
         )
     )
-    fails = _lasts(subject, slow_s) and not by_host
-    fails = fails and not unseen_waits(slow) and not _loses_at_random(subject, nodes)
+    fails = _lasts(subject, slow_s) and not by_host and not unseen_waits(slow)
+    losses = [loss for loss in subject.evidence.lost if {loss.origin, loss.target} == nodes]
+    lossy = [loss for loss in losses if loss.share >= subject.limit("errors.share")]
+    if lossy and not spares_small(subject, [(loss.origin, loss.target) for loss in lossy]):
+        fails = False  # messages of all sizes lose segments
     sentence = (
         f"{' ↔ '.join(sorted(nodes))}: the rate changes between {figures.rate(levels.low)} and"
         f" {figures.rate(levels.high)} in {len(slow)} cases of streams"
@@ -396,13 +400,6 @@ def _shared_levels(
     )
     outcome = Outcome.FAIL if fails else Outcome.WARN
     yield _Finding(outcome, _LEVEL, share, sentence, nodes, by_host)
-
-
-def _loses_at_random(subject: Subject, nodes: frozenset[str]) -> bool:
-    """Check whether messages of all sizes lose segments between two nodes."""
-    losses = [loss for loss in subject.evidence.lost if {loss.origin, loss.target} == nodes]
-    lossy = [loss for loss in losses if loss.share >= subject.limit("errors.share")]
-    return bool(lossy) and not spares_small(subject, [(loss.origin, loss.target) for loss in lossy])
 
 
 def _stream_cases(
@@ -564,14 +561,6 @@ def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, i
         beyond_s = lowest_ps * 1e-12 - median_s
         if beyond_s >= STALL_SHARE * median_s and beyond_s * case.batch >= stall_s:
             yield beyond_s * case.batch, samples
-
-
-def _latency(subject: Subject, series: Series, point: Point) -> Iterator[_Finding]:
-    yield from _spread(subject, "stability.latency_launches", series, point)
-    ratio = point.tail_ratio
-    if ratio > subject.limit("stability.tail"):
-        sentence = f"{_where(series, point)}: the 99th percentile is {ratio:.1f} times the median"
-        yield _Finding(Outcome.WARN, "stability.tail", ratio, sentence)
 
 
 def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
