@@ -36,12 +36,21 @@ class OsuLayout(msgspec.Struct, frozen=True):
     form: RowForm
     columns: tuple[SuiteColumn, ...]
     benchmark: OsuBenchmark
-    of_operations: bool
-    unknown: str
+    of_operations: bool = False
+    unknown: str = ""
 
-    is_sized: bool
-    is_checked: bool
-    needed: int
+    @property
+    def is_sized(self) -> bool:
+        return self.form.cells[0].use == "size"
+
+    @property
+    def is_checked(self) -> bool:
+        return any(cell.use == "check" for cell in self.form.cells)
+
+    @property
+    def needed(self) -> int:
+        places = (n for n, cell in enumerate(self.form.cells, 1) if cell.use in ("figure", "part"))
+        return max(places, default=0)
 
 
 _SPLIT = re.compile(
@@ -102,13 +111,8 @@ def layout_of(text: str, benchmark: OsuBenchmark) -> OsuLayout | None:
     if benchmark.name == "osu_bw" and "Avg Latency" in text:
         text, benchmark = text.replace("Avg Latency(us)", "Bandwidth (MB/s)"), FAN
         text = text.replace("Tail Lat(us)", "Tail BW(MB/s)")
-    cells = islice(_SPLIT.finditer(text.lstrip().lstrip("#")), MOST_COLUMNS + 1)
-    names = [cell["name"] for cell in cells]
-    layout = _laid_out(names, benchmark)
-    return layout if layout.columns and len(names) <= MOST_COLUMNS else None
-
-
-def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
+    matches = islice(_SPLIT.finditer(text.lstrip().lstrip("#")), MOST_COLUMNS + 1)
+    names = [match["name"] for match in matches]
     columns: list[SuiteColumn] = []
     cells: list[ColumnUse] = []
     unknown: list[str] = []
@@ -127,23 +131,11 @@ def _laid_out(names: list[str], benchmark: OsuBenchmark) -> OsuLayout:
         else:
             cells.append(ColumnUse(_OTHERS.get(name, "skipped")))
             unknown += [] if name in (*_OTHERS, _OPERATION) else [text]
+    if not columns or len(names) > MOST_COLUMNS:
+        return None
     of_operations = names[0].startswith(_OPERATION)
-    return _layout(cells, columns, benchmark, of_operations, ", ".join(unknown))
-
-
-def _layout(
-    cells: Sequence[ColumnUse],
-    columns: Sequence[SuiteColumn],
-    benchmark: OsuBenchmark,
-    of_operations: bool = False,
-    unknown: str = "",
-) -> OsuLayout:
-    uses = [cell.use for cell in cells]
-    needed = max((n for n, use in enumerate(uses, 1) if use in ("figure", "part")), default=0)
-    return OsuLayout(
-        RowForm(cells), tuple(columns), benchmark, of_operations, unknown,
-        uses[0] == "size", "check" in uses, needed,
-    )  # fmt: skip
+    form = RowForm(cells)
+    return OsuLayout(form, tuple(columns), benchmark, of_operations, ", ".join(unknown))
 
 
 @lru_cache(maxsize=64)
@@ -160,7 +152,7 @@ def windows_of(text: str, benchmark: OsuBenchmark, rates: bool) -> OsuLayout | N
     column = msgspec.structs.replace(column, pattern=None if rates else column.pattern)
     columns = [msgspec.structs.replace(column, settings={"window": window}) for window in windows]
     cells = [ColumnUse("size"), *(ColumnUse("figure", place) for place in range(len(windows)))]
-    return _layout(cells, columns, benchmark)
+    return OsuLayout(RowForm(cells), tuple(columns), benchmark)
 
 
 def column_of(name: str, benchmark: OsuBenchmark, first: bool) -> SuiteColumn:
