@@ -65,8 +65,8 @@ def row_of(text: str) -> IperfRow | None:
     of_unit: RateUnit = "bits" if unit == "bits" else "bytes"
     rate *= 1000.0**power / 8 if unit == "bits" else 1024.0**power
     number = int(count) if count and len(count) < 7 else 0
-    ends, rest, starred = (float(start), float(end)), remainder.rstrip(), star is not None
-    return IperfRow(stream, *ends, rate, rest, of_unit, starred, number, role or "")
+    times, rest = (float(start), float(end)), remainder.rstrip()
+    return IperfRow(stream, *times, rate, rest, of_unit, star is not None, number, role or "")
 
 
 #: Two processes that write one log number their connections alike.
@@ -172,7 +172,8 @@ class IperfLog:
         together = by_stream.pop("SUM", None)
         if with_sum and together is not None:
             return tuple(together)
-        return tuple(*by_stream.values()) if len(by_stream) == 1 else ()
+        single = next(iter(by_stream.values()), [])
+        return tuple(single) if len(by_stream) == 1 else ()
 
 
 def curves(test: IperfTest) -> tuple[SuiteCurve, ...]:
