@@ -19,7 +19,7 @@ from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.judged import RunVerdicts
 from fabricgauge.model.nccl import NcclAdapter, NcclDump, NcclEvidence, NcclRank, NcclWay
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Outcome, Verdict
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "nccl"
@@ -272,6 +272,29 @@ def test_the_average_over_sizes_decides_nothing() -> None:
 def test_half_of_the_wire_fails_once_it_no_longer_grows() -> None:
     one = verdict(curves(GDR), "fraction", "100GbE roce")
     assert (one.outcome, judged(curves(GDR), "100GbE roce").overall) == (Outcome.FAIL, Outcome.FAIL)
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.0, Outcome.FAIL), (1.9, Outcome.INCONCLUSIVE)])
+def test_one_gpu_of_each_node_is_not_held_against_eight_rails(
+    factor: float, outcome: Outcome
+) -> None:
+    """Half of one rail is low; all of one rail is what one GPU can use."""
+    replace = msgspec.structs.replace
+    of = tuple(
+        replace(
+            one,
+            points=tuple(
+                replace(
+                    point, estimate=replace(point.estimate, value=factor * point.estimate.value)
+                )
+                for point in one.points
+            ),
+        )
+        for one in curves(GDR)
+    )
+    low = verdict(of, "fraction", "100GbE roce rails=8")
+    assert low.outcome is outcome
+    assert ("1 GPU, too few for 8 rails" in low.cause) is (outcome is Outcome.INCONCLUSIVE)
 
 
 def test_what_still_grows_asks_for_larger_messages() -> None:

@@ -6,6 +6,7 @@ it. Other algorithms cross them less often, but each must move a minimum number 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
@@ -310,6 +311,14 @@ def _find_doubt(subject: Subject, bus_rate: BusRate) -> tuple[str, str] | None:
     smaller = [point for point in curve.points if (point.message_bytes or 0) <= half]
     if not smaller or last.estimate.value > LEVEL * smaller[-1].estimate.value:
         return _STILL_GROWS
+    gpus = max(Counter(_find_hosts(subject, curve)).values(), default=subject.rails)
+    part = bus_rate.share * subject.rails / gpus
+    if gpus < subject.rails and not bus_rate.rails and part >= subject.limit("fraction.bus_warn"):
+        return (
+            f"each node has {sentences.counted(gpus, 'GPU')}, too few for {subject.rails} rails:"
+            f" the figure is {figures.percent(part)} of {sentences.counted(gpus, 'rail')}",
+            "run it on all GPUs of the nodes, or state the rails that these GPUs use",
+        )
     return _CROWDED if is_crowded(subject, curve) else None
 
 
