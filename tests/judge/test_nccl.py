@@ -280,18 +280,12 @@ def test_one_gpu_of_each_node_is_not_held_against_eight_rails(
 ) -> None:
     """Half of one rail is low; all of one rail is what one GPU can use."""
     replace = msgspec.structs.replace
-    of = tuple(
-        replace(
-            one,
-            points=tuple(
-                replace(
-                    point, estimate=replace(point.estimate, value=factor * point.estimate.value)
-                )
-                for point in one.points
-            ),
-        )
-        for one in curves(GDR)
-    )
+
+    def faster(point: SuitePoint) -> SuitePoint:
+        rate = factor * point.estimate.value
+        return replace(point, estimate=replace(point.estimate, value=rate))
+
+    of = tuple(replace(one, points=tuple(map(faster, one.points))) for one in curves(GDR))
     low = verdict(of, "fraction", "100GbE roce rails=8")
     assert low.outcome is outcome
     assert ("1 GPU, too few for 8 rails" in low.cause) is (outcome is Outcome.INCONCLUSIVE)
