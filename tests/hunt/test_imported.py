@@ -299,6 +299,18 @@ def overall(trick: Trick, folder: Path) -> str:
     return str(document["overall"])
 
 
+@pytest.mark.parametrize(
+    ("network", "gbit_s", "outcome"),
+    [("edr", 98.0, "INCONCLUSIVE"), ("edr rails=2", 98.0, "FAIL"), ("edr rails=2", 196.0, "PASS")],
+)
+def test_perftests_sum_of_two_ports_needs_two_rails(
+    network: str, gbit_s: float, outcome: str, tmp_path: Path
+) -> None:
+    both = logs.perftest(gbit_s).replace("Dual-port       : OFF", "Dual-port       : ON")
+    assert "Dual-port       : ON" in both
+    assert overall(Trick(both, network=network), tmp_path) == outcome
+
+
 def rising(share: float) -> Trick:
     """A stream up to 64 KiB over a link that carries this share of EDR."""
     rows = {1 << n: (1 << n) / (0.65 + (1 << n) / (share * 12_400.0)) for n in range(17)}

@@ -71,6 +71,10 @@ _UNSIZED = causes.Cause(
     "measure again so that the log has the size: qperf -vu, netperf's omni output with"
     " LOCAL_SEND_SIZE",
 )
+_TWO_PORTS = causes.Cause(
+    "perftest measured both ports of the adapter (Dual-port: ON), and one rail is stated",
+    "state both ports: rails=2 behind the network's name",
+)
 _RISING = causes.Cause(
     "the largest message does not fill the network yet: the curve still rises, and at that growth"
     " larger ones reach the ceiling",
@@ -98,7 +102,7 @@ _STRIPED = causes.Cause(
 #: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
-    _BROKE, _CLOCK, _STRIPED, _UNPLACED, _RISING,
+    _BROKE, _CLOCK, _STRIPED, _UNPLACED, _RISING, _TWO_PORTS,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
@@ -223,6 +227,13 @@ def _find_doubt(
         return None if plain is Outcome.PASS else _PING_PONG
     if outcomes_by_mtu:
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
+    foreign = stream.series.foreign
+    if (
+        foreign
+        and foreign.suite == "perftest"
+        and len(foreign.evidence.devices) > stream.subject.rails
+    ):
+        return _TWO_PORTS
     if plain is not Outcome.FAIL:
         return None
     if stream.subject.name == OWN_CHOICE:

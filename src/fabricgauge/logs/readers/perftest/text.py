@@ -66,7 +66,8 @@ def evidence_in(settings: Mapping[str, str], ends: Sequence[VerbsEnd] = ()) -> L
         verbs_ends=tuple(ends) if len(ends) == 2 else (),
         link_type=settings.get("link type", ""),
         mtu_bytes=int(mtu) if mtu.isdecimal() and len(mtu) < 7 else None,
-        devices=(device,) if device else (),
+        # With -O the figures are sums over both ports.
+        devices=(device,) * (2 if settings.get("dual-port") == "ON" else 1) if device else (),
     )
 
 
