@@ -174,17 +174,14 @@ def _find_hosts(subject: Subject, curve: SuiteCurve) -> tuple[str, ...]:
 
 
 def _find_wire_rate(subject: Subject, curve: SuiteCurve) -> tuple[float | None, str]:
-    """Return the bytes/s of a node's adapters per direction and their origin.
-
-    The stated rate comes first, then the rates in the library's log. Without a rate the second
-    value is the reason.
-    """
+    """Return the bytes/s of a node's adapters per direction and their origin, or None and why."""
     if not isinstance(subject.ceiling, Skipped):
         if curve.transport == "rdma" and subject.medium == "tcp":
             sentence = f"NCCL used RDMA on {subject.name}, but its ceiling is that of TCP"
             hint = '; state the link, e.g. --network "100GbE roce"' if subject.imported else ""
             return None, sentence + hint
         return subject.ceiling.payload_bytes_per_s, subject.name
+    # A stated rate comes before the rates in the library's log.
     if rates := _library_rates(curve.evidence.nccl):
         adapters = sentences.counted(len(rates), "adapter")
         return sum(rates) / 8, f"{adapters}, nominal rates from NCCL's log"

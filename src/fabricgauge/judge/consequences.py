@@ -41,10 +41,8 @@ def consequences(context: Context, verdicts: Sequence[Verdict]) -> dict[str, str
 
 
 def _find_stream_consequences(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return verdicts on a stream whose `fraction` verdict names what to do.
-
-    A low direction makes both directions differ. A host's limit is part of why a stream is low.
-    """
+    """Return verdicts on a stream whose `fraction` verdict names what to do."""
+    # A low direction makes both directions differ. A host's limit is part of why a stream is low.
     low = [
         verdict
         for verdict in verdicts
@@ -89,7 +87,6 @@ def _find_rate_losses(
 def _find_slow_part(
     subject: Subject, losses: Sequence[LostSegments], slow_parts: Sequence[Verdict]
 ) -> Verdict | None:
-    """Return the slow part that explains all these losses, or None."""
     for part in slow_parts:
         names = set(part.about.names)
         part_losses = [loss for loss in losses if not names or names & {loss.origin, loss.target}]

@@ -116,12 +116,9 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
 
 
 def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
-    """Yield collectives of logs in which more bytes reach a node than the network carries.
-
-    Each rank's result depends on the data of all others, so that at least one message's bytes
-    reach each node, also with reduction in the network (SHARP). Of a broadcast ``_lasting`` knows
-    how many of them its figure lasts.
-    """
+    """Yield collectives of logs in which more bytes reach a node than the network carries."""
+    # Each rank's result depends on the data of all others, so that at least one message's bytes
+    # reach each node, also with reduction in the network (SHARP).
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     curves = [(launch, curve) for launch in subject.launches for curve in launch.curves]
     for launch, curve in curves:

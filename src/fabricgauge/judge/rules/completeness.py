@@ -96,7 +96,6 @@ def _find_skipped_ways(subject: Subject) -> tuple[str, ...]:
 
 
 def _repeats(subject: Subject) -> tuple[str, ...]:
-    """Return which launches were started twice."""
     return tuple(
         f"launch {launch.number} was started twice: {launch.ended.repeated}, before a rank"
         " wrote anything"

@@ -143,7 +143,6 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
 
 
 def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Verdict:
-    """Judge the share of segments that TCP sent again, or of datagrams that were lost."""
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
     payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)

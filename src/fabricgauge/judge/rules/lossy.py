@@ -160,6 +160,5 @@ def _loses(subject: Subject, losses: tuple[LostSegments, ...], fewest: int) -> b
 
 
 def _share(losses: Iterable[LostSegments]) -> float:
-    """Return the share of lost segments in all these directions."""
     all_losses = tuple(losses)
     return sum(loss.count for loss in all_losses) / sum(loss.segments for loss in all_losses)

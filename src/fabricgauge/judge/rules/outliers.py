@@ -314,7 +314,6 @@ def _explanation(subject: Subject, claim: Claim) -> str:
 
 
 def _count_suspects(suspects: Sequence[Suspect], reasons: Sequence[str]) -> Verdict:
-    """Count suspects that other work may explain, and name none."""
     worst = suspects[0]
     return Verdict(
         Outcome.WARN,

@@ -158,11 +158,7 @@ def is_proved(subject: Subject) -> bool:
 
 
 def _findings(subject: Subject) -> tuple[Verdict, ...]:
-    """Return one finding per launch and node that sent enough payload to decide.
-
-    A launch that sent too little is a warning if others proved the path, else INCONCLUSIVE. It is
-    SKIPPED if it measured suspects again, with the same pinning, or if it broke.
-    """
+    """Return a finding per launch and node that sent enough, and one per launch that did not."""
     least = subject.limit("path.least_payload")
     findings: list[Verdict] = []
     unproved: list[tuple[Launch, tuple[LaunchTraffic, ...]]] = []
@@ -186,6 +182,7 @@ def _findings(subject: Subject) -> tuple[Verdict, ...]:
 
 def _too_little(launch: Launch, nodes: tuple[LaunchTraffic, ...], *, others: bool) -> Verdict:
     broke = launch.ended.status not in ("ok", IMPORTED)
+    # If others proved the path, a launch that measured suspects again has the same pinning.
     doubt = Outcome.SKIPPED if launch.purpose == "again" or broke else Outcome.WARN
     unseen = any(node.left_out for node in nodes)
     sent = "too few counters were read" if unseen else "too little payload was sent"

@@ -420,10 +420,8 @@ def _rates(case: Measurement) -> list[float]:
 
 
 def _waiting_explains(subject: Subject, waited: float, low: float, mean: float) -> bool:
-    """Check whether ranks that waited for processors explain the low level.
-
-    ``mean`` is the mean share of the rate. What waiting leaves is halved at most.
-    """
+    """Check whether waiting explains the low level; ``mean`` is the mean share of the rate."""
+    # What waiting leaves is halved at most.
     excuse = min(subject.limit("host-limited.delay"), (1.0 - mean) / 2.0)
     return waited >= excuse and low >= LEAST_REST * (1.0 - waited)
 
@@ -458,11 +456,7 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
 
 
 def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
-    """Return the levels, the cases that show them, and the usual time of a sample by its size.
-
-    All sizes are compared with the best of them, if slow sizes were also fast at times. Else each
-    is compared with its own best: protocols reach different rates.
-    """
+    """Return the levels, the cases that show them, and the usual time of a sample by its size."""
     measured = _large_cases(stream, [stream.series])
     rechecked = [series for series in stream.subject.again if series.about == stream.series.about]
     all_cases = [*measured, *_large_cases(stream, rechecked)]
@@ -473,6 +467,7 @@ def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, f
     payloads = {case.message_bytes: case.sample_payload_bytes for case in all_cases}
     best = max((payloads[size] / time_s for size, time_s in quickest_s.items()), default=0.0)
     joint_s = {size: payload / best for size, payload in payloads.items()} if best else {}
+    # All sizes are compared with the best of them, if slow sizes were also fast at times.
     levels = find_levels(_shares(all_cases, joint_s))
     if levels is not None:
         slow = [
@@ -485,12 +480,12 @@ def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, f
         }
         if 2 * sum(size in fast_sizes for size in slow) >= len(slow):
             return levels, all_cases, joint_s
+    # Else each is compared with its own best: protocols reach different rates.
     levels = find_levels(_shares(measured, quickest_s))
     return None if levels is None else (levels, measured, quickest_s)
 
 
 def _large_cases(stream: Stream, all_series: Sequence[Series]) -> list[Measurement]:
-    """Return the cases of large messages with blocks, in time order."""
     least_bytes = stream.limit("fraction.from")
     cases = [
         (observation.launch, order, observation.measurement)

@@ -114,7 +114,6 @@ def _point(series: Series, point: Point, recheck: Estimate | None) -> CurvePoint
 
 
 def _mean_s(measurements: Sequence[Measurement]) -> float:
-    """Return the seconds per sample over all samples of usable measurements."""
     means = [launch_times.mean_s for launch_times in _times(measurements)]
     return float(np.average(means, weights=[measurement.samples for measurement in measurements]))
 

@@ -303,7 +303,6 @@ _Row = tuple[_Key, int, bool, Observation, SuiteCurve | None]
 
 
 def _read_measurements(launch: Launch) -> Iterator[_Row]:
-    """Yield the engine's own measurements of pairs."""
     for observation in find_usable(launch.number, launch.measurements):
         case = observation.measurement
         if case is not None and case.pattern in PAIR_PATTERNS:
@@ -327,11 +326,7 @@ def _read_rounds(launch: Launch) -> Iterator[_Row]:
 
 
 def _read_curves(launch: Launch) -> Iterator[_Row]:
-    """Yield another suite's figures in patterns that the engine has as well.
-
-    A ping-pong may have a bandwidth only; an empty message has none. A table that has message rates
-    alone gives the bandwidths that follow from them.
-    """
+    """Yield another suite's figures in patterns that the engine has as well."""
     rated = {
         (curve.source, curve.first_line)
         for curve in launch.curves
@@ -339,6 +334,7 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
     }
     for printed_curve in launch.curves:
         curve = printed_curve
+        # A table that has message rates alone gives the bandwidths that follow from them.
         if curve.quantity == "message_rate" and (curve.source, curve.first_line) not in rated:
             curve = _as_bandwidth(curve)
         timed = curve.quantity == "time"
