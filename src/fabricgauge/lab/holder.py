@@ -143,11 +143,10 @@ def parent_of(pid: int) -> int:
     return parse_stat(text, 4) if text else 0
 
 
-def processes_in(net_inode: int) -> frozenset[int]:
+def processes_in(inode: int) -> frozenset[int]:
     """Return all processes of a network namespace; none for the namespace of this process."""
-    if net_inode in own_net_inodes():
-        return frozenset()
-    return frozenset(pid for pid, namespace in _processes() if namespace == net_inode)
+    processes = () if inode in own_net_inodes() else _processes()
+    return frozenset(pid for pid, namespace in processes if namespace == inode)
 
 
 def kill(marks: Marks) -> int:
@@ -242,10 +241,3 @@ def user_options(pid: int) -> list[str]:
     """Return the options to enter a process's user namespace; none if this process is in it."""
     ours, theirs = (os.stat(f"/proc/{entry}/ns/user") for entry in ("self", pid))  # noqa: PTH116
     return [] if ours.st_ino == theirs.st_ino else ["--user", "--preserve-credentials"]
-
-
-def require_separate_network(holder: NodeHolder) -> NodeHolder:
-    """Return the holder if it is not in the network namespace of this process; else LabError."""
-    if holder.net_inode == net_inode(os.getpid()):
-        raise LabError("the lab's namespaces were not made; nothing was changed")
-    return holder

@@ -217,7 +217,10 @@ def _start_holder(state: LabState, node: str, switch: NodeHolder | None) -> Node
     failure = f"cannot make the namespaces of {node or 'the switch'}"
     mark = {HOLDER_MARK: state.token}
     pid = start_script(unshare, _SCRIPTS / "hold.py", words, mark, failure, remedy)
-    return holder.require_separate_network(identify(pid))
+    identified = identify(pid)
+    if identified.net_inode == holder.net_inode(os.getpid()):
+        raise LabError("the lab's namespaces were not made; nothing was changed")
+    return identified
 
 
 def _run_parallel(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:

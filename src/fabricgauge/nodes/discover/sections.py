@@ -14,9 +14,6 @@ from fabricgauge.nodes.discover.printouts.parsing import LARGEST_NUMBER, split_l
 
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(32) if chr(code) not in "\t\n\r"}
 
-PROBE_FIRST = "fabricgauge-probe 1"
-PROBE_LAST = "end"
-
 
 class AnswerSection(msgspec.Struct, frozen=True):
     """The lines under one ``== NAME``; ``first_line`` is the number of the first of them."""
@@ -74,7 +71,7 @@ def split_answer(node: str, raw: str) -> dict[str, AnswerSection]:
     Raises:
         ProbeError: no beginning, no end, or a section that comes twice.
     """
-    lines, start, end = find_frame(raw, f"== {PROBE_FIRST}", f"== {PROBE_LAST}")
+    lines, start, end = find_frame(raw, "== fabricgauge-probe 1", "== end")
     if not start:
         raise _make_error(node, 1, "its first line is missing; does the node have a POSIX sh?")
     if not end:
@@ -113,9 +110,6 @@ def _make_error(node: str, line: int, problem: str) -> ProbeError:
     )
 
 
-SURVEY_FIRST = "== fabricgauge-survey 1"
-SURVEY_LAST = "== survey end"
-
 #: Standard error follows the answer (probe.py).
 STDERR = "== standard error"
 
@@ -136,7 +130,7 @@ class SurveyAnswer(msgspec.Struct, frozen=True):
 
 def split_survey(raw: str) -> SurveyAnswer:
     """Return the complete sections behind the quick answer, without one that was cut off."""
-    lines, start, end = find_frame(raw, SURVEY_FIRST, SURVEY_LAST)
+    lines, start, end = find_frame(raw, "== fabricgauge-survey 1", "== survey end")
     if not start:
         return SurveyAnswer({}, ("only the quick answer arrived",), is_complete=False)
     is_complete = end > 0

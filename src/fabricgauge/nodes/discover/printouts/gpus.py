@@ -170,16 +170,13 @@ def parse_rocm_smi(text: str, argument: str = "") -> Parts:
                 facts.setdefault(row, {})
     gpus = tuple(_make_gpu(index, facts[index]) for index in sorted(facts))
     troubles = report_unrecognised(_ROCM_SMI, text, gpus)
-    return Parts(gpus=gpus, gpu_links=_list_links(tables), troubles=troubles)
-
-
-def _list_links(tables: dict[str, _Cells]) -> tuple[GpuLink, ...]:
     weights = tables.get("Weight", {})
-    return tuple(
+    links = tuple(
         GpuLink(*pair, f"{word} {weights[pair]}" if pair in weights else word)
         for pair, word in tables.get("Link Type", {}).items()
         if word in _TYPES
     )
+    return Parts(gpus=gpus, gpu_links=links, troubles=troubles)
 
 
 def _make_gpu(index: int, facts: dict[str, str]) -> Gpu:

@@ -75,20 +75,14 @@ def _choose_protocol(tool: str, block: _Block, layer: str) -> str:
         return transport
     if block.device_values.get("vendor_id") == _AMAZON:
         return "efa"
-    gid = block.get("default gid")
-    ethernet = _choose_by_gid(gid) if tool == _IBSTATUS else "roce"
+    ethernet = "roce"
+    if tool == _IBSTATUS:
+        digits = block.get("default gid").replace(":", "")
+        is_known = len(digits) == 32 and digits.strip("0")
+        # iWARP's GID is a hardware address and zeros (Linux 6.12: siw_query_gid,
+        # irdma_iw_query_gid, c4iw_query_gid).
+        ethernet = ("roce" if digits[12:].strip("0") else "iwarp") if is_known else ""
     return verbs.choose_protocol(block.device, layer, ethernet)
-
-
-def _choose_by_gid(gid: str) -> str:
-    """Return ``iwarp`` if the GID is a hardware address and zeros, else ``roce``; "" if unknown.
-
-    Linux 6.12: siw_query_gid, irdma_iw_query_gid, c4iw_query_gid.
-    """
-    digits = gid.replace(":", "")
-    if len(digits) != 32 or not digits.strip("0"):
-        return ""
-    return "roce" if digits[12:].strip("0") else "iwarp"
 
 
 def _split_devices(tool: str, text: str) -> list[_Block]:
@@ -333,7 +327,7 @@ def parse_ibdev2netdev(text: str, argument: str = "") -> Parts:
 
 
 _MLXLINK = "mlxlink"
-_DEVICE_OPTION = re.compile(r"(?:^|[ _-])(?:-?d|--?device)[ _-]+([A-Za-z][A-Za-z0-9_]{0,40})")
+
 #: A lane's nominal rate in Gb/s, from which the kernel computes a port's (Linux 6.12,
 #: drivers/infiniband/core/sysfs.c, rate_show).
 _NOMINAL = {"SDR": 2.5, "DDR": 5, "QDR": 10, "FDR10": 10, "FDR": 14, "EDR": 25, "HDR": 50,
@@ -356,13 +350,13 @@ def parse_mlxlink(text: str, argument: str = "") -> Parts:
     ``argument`` names the device (``-d mlx5_0``): the printout does not. Symbol errors are those
     before forward error correction, which are sound.
     """
-    device = _DEVICE_OPTION.search(argument) or re.fullmatch(r"([A-Za-z][A-Za-z0-9_]*)", argument)
+    name = _find_device(argument, "(?:-?d|--?device)")
     values = parse_pairs(re.sub(r"\x1b\[[0-9;]{0,16}m", "", text), ":")
     if "Physical state" not in values or "Speed" not in values:
         return Parts(troubles=report_unrecognised(_MLXLINK, text, ()))
-    if device is None:
+    if not name:
         return Parts(troubles=(f"{_MLXLINK}: the file's name does not contain the device (-d)",))
-    name, speed = device[1], values["Speed"]
+    speed = values["Speed"]
     layer = "InfiniBand" if speed.startswith("IB-") else ""
     layer = "Ethernet" if _ETHERNET_SPEED.fullmatch(speed) else layer
     width, ethernet = values.get("Width", ""), _ETHERNET_SPEED.fullmatch(speed)
@@ -396,7 +390,6 @@ def parse_mlxlink(text: str, argument: str = "") -> Parts:
 
 _PERFQUERY = "perfquery"
 _PORT_COUNTERS = re.compile(r"# Port (?:extended )?counters: Lid (\d{1,5}) port (\d{1,3})\b")
-_DEVICE_OF_COUNTERS = re.compile(r"(?:^|[ _-])(?:-?C|--?Ca)[ _-]+([A-Za-z][A-Za-z0-9_]{0,40})")
 
 
 def parse_perfquery(text: str, argument: str = "") -> Parts:
@@ -415,8 +408,12 @@ def parse_perfquery(text: str, argument: str = "") -> Parts:
         return Parts(troubles=report_unrecognised(_PERFQUERY, text, ()))
     if head[2] == "255":
         return Parts()
-    device = _DEVICE_OF_COUNTERS.search(argument) or re.fullmatch(
-        r"([A-Za-z][A-Za-z0-9_]*)", argument
-    )
-    name = f"{device[1] if device else f'LID {head[1]}'}:{head[2]}"
-    return Parts(facts=make_counters_fact(name, counters))
+    device = _find_device(argument, "(?:-?C|--?Ca)") or f"LID {head[1]}"
+    return Parts(facts=make_counters_fact(f"{device}:{head[2]}", counters))
+
+
+def _find_device(argument: str, option: str) -> str:
+    """Return the device behind an option, or that the whole argument names; "" without one."""
+    behind = rf"(?:^|[ _-]){option}[ _-]+([A-Za-z][A-Za-z0-9_]{{0,40}})"
+    match = re.search(behind, argument) or re.fullmatch(r"([A-Za-z][A-Za-z0-9_]*)", argument)
+    return match[1] if match else ""

@@ -41,7 +41,13 @@ def parse(text: str, argument: str = "") -> Parts:
     physical = [device for device in joined if device.get("bus info") or device.get("product")]
     facts: dict[str, str] = {}
     for device in physical:
-        facts.update(_list_facts(device))
+        # lshw gives no figures for each of several interfaces.
+        for name in device.interfaces if len(device.interfaces) == 1 else ():
+            settings = device.settings
+            facts |= make_speed_fact(name, settings.get("speed") or device.get("size"))
+            facts |= {
+                f"{key} of {name}": settings[key] for key in ("link", "ip") if key in settings
+            }
     return Parts(adapters=tuple(map(_make_adapter, physical)), facts=facts, troubles=troubles)
 
 
@@ -157,12 +163,3 @@ def _make_adapter(device: _Device) -> Adapter:
         driver_version=settings.get("driverversion", ""), firmware=settings.get("firmware", ""),
         interfaces=device.interfaces,
     )  # fmt: skip
-
-
-def _list_facts(device: _Device) -> dict[str, str]:
-    """Return facts of a single interface: lshw gives no figures for each of several."""
-    if len(device.interfaces) != 1:
-        return {}
-    name, settings = device.interfaces[0], device.settings
-    facts = {f"{key} of {name}": settings[key] for key in ("link", "ip") if key in settings}
-    return make_speed_fact(name, settings.get("speed") or device.get("size")) | facts

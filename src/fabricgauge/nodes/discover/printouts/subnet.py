@@ -22,9 +22,8 @@ _LINK = re.compile(
     r"\[[^\]]*\] \"(?P<peer>[^\"]*)\" \((?P<could>[^)]*)\)\s*"
 )
 _STATE = re.compile(r"(\d{1,2})X\s+([\d.]{1,10}) Gbps.*?(\w+)\s*/\s*(\w+)")
-_COULD_LANES, _COULD_SPEED = re.compile(r"Could be (\d{1,2})X"), re.compile(
-    r"Could be ([\d.]{1,10}) Gbps"
-)  # fmt: skip
+_COULD_LANES = re.compile(r"Could be (\d{1,2})X")
+_COULD_SPEED = re.compile(r"Could be ([\d.]{1,10}) Gbps")
 
 
 def _parse_speed(text: str) -> float:
@@ -50,9 +49,7 @@ def _list_links(text: str) -> Iterator[SubnetLink]:
             continue
         link = _LINK.fullmatch(line[:600])
         state = _STATE.match(link["link"]) if link else None
-        if link is None or state is None or not link["peer_port"]:
-            continue
-        if state[4] != "LinkUp":
+        if link is None or state is None or not link["peer_port"] or state[4] != "LinkUp":
             continue
         lanes, lane_bit_s = int(state[1]), _parse_speed(state[2])
         wider = _COULD_LANES.search(link["could"])
@@ -117,8 +114,7 @@ def parse_subnet(name: str, text: str) -> Subnet | None:
 
 def is_subnet_printout(name: str) -> bool:
     """Check whether a printout of that name covers a whole subnet."""
-    stem = name.rpartition("/")[2]
-    return any(stem.startswith(tool) for tool in SUBNET_PARSERS)
+    return name.rpartition("/")[2].startswith(tuple(SUBNET_PARSERS))
 
 
 def merge_subnets(subnets: list[Subnet]) -> Subnet:

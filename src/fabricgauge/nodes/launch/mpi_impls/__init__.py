@@ -114,8 +114,10 @@ def command(
     unset = [name for name in conflicting if name not in variables]
     if engine.library_path:
         variables["LD_LIBRARY_PATH"] = ":".join(engine.library_path)
+    unset_words = [word for name in unset for word in ("-u", name)]
+    words = (*unset_words, *(f"{name}={value}" for name, value in variables.items()))
     program = (
-        *_env_words(variables, unset),
+        *(("env", *words) if words else ()),
         str(engine.path),
         *_pin_words(mpi_impl, launch, engine_options),
         *engine_options,
@@ -157,13 +159,6 @@ def _verbose_variables(
 
         variables |= UCX_VERBOSE_GPU
     return {name: value for name, value in variables.items() if name not in os.environ}
-
-
-def _env_words(variables: Mapping[str, str], unset: Sequence[str]) -> tuple[str, ...]:
-    """Return ``env`` with the variables to set and to unset, the prefix of each rank's program."""
-    unset_words = [word for name in unset for word in ("-u", name)]
-    words = (*unset_words, *(f"{name}={value}" for name, value in variables.items()))
-    return ("env", *words) if words else ()
 
 
 def _pin_words(

@@ -47,7 +47,13 @@ def command(
 ) -> LaunchCommand:
     """Return ``mpiexec`` with the binding of each rank."""
     bound_program = ("-bind-to", "core" if has_own_cores(launch, access) else "none", *program)
-    env = {**_transport(launch, access, mpi), **_without_topology_file(access)}
+    env = _transport(launch, access, mpi)
+    if access.virtual or access.launcher == "local":
+        # A proxy (pmip) on this machine that shares hwloc's topology with its ranks writes
+        # /tmp/hydra_hwloc_xmlfile_*, which stays there if the proxy is killed; it writes none if
+        # HWLOC_XMLFILE is set (topo_hwloc.c, MPICH 4.0 to 5.0). An empty value names no file, so
+        # that hwloc reads the machine as usual.
+        env["HWLOC_XMLFILE"] = ""
     host_words = ("-hosts", hosts(launch))
     agent_variable = "HYDRA_LAUNCHER_EXTRA_ARGS"
     return hydra(mpi, launch, access, bound_program, host_words, env, agent_variable)
@@ -101,17 +107,6 @@ def _launcher(
         return ("-launcher", "slurm", *host_words)
     agent = ("-launcher-exec", access.agent) if access.agent and access.agent != "ssh" else ()
     return ("-launcher", "ssh", *agent, *host_words)
-
-
-def _without_topology_file(access: HostAccess) -> dict[str, str]:
-    """Return a variable with which proxies on this machine write no topology file.
-
-    A proxy (pmip) that shares hwloc's topology with its ranks writes /tmp/hydra_hwloc_xmlfile_*,
-    which stays there if the proxy is killed; it writes none if HWLOC_XMLFILE is set (topo_hwloc.c,
-    MPICH 4.0 to 5.0). An empty value names no file, so that hwloc reads the machine as usual.
-    """
-    is_here = access.virtual or access.launcher == "local"
-    return {"HWLOC_XMLFILE": ""} if is_here else {}
 
 
 def _transport(launch: PlannedLaunch, _access: HostAccess, _mpi: Mpi) -> dict[str, str]:

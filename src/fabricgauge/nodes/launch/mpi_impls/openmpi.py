@@ -32,10 +32,12 @@ def command(
 ) -> LaunchCommand:
     """Return ``mpiexec`` with one rank per entry of ``launch.nodes``, in that order."""
     is_orte, variables = is_version_4(mpi), native.variables(launch)
+    home = str(PurePosixPath(mpi.mpiexec).parent.parent)
     argv = (
         *access.head_prefix,
         str(mpi.mpiexec),
-        *_prefix(mpi),
+        # The path of Open MPI's daemon, unless it is a system path.
+        *(() if home in ("/usr", "/", ".") else ("--prefix", home)),
         *_launcher(access, launch, is_orte),
         "-n", str(len(launch.nodes)),
         "--bind-to", "core" if has_own_cores(launch, access) else "none",
@@ -60,12 +62,6 @@ def shares_processors(launch: PlannedLaunch, access: HostAccess) -> bool:
 def is_version_4(mpi: Mpi) -> bool:
     """Check whether the launcher is ORTE and the component for shared memory is named vader."""
     return mpi.version.startswith("4.")
-
-
-def _prefix(mpi: Mpi) -> tuple[str, ...]:
-    """Return the option for the path of Open MPI's daemon, unless it is a system path."""
-    home = PurePosixPath(mpi.mpiexec).parent.parent
-    return () if str(home) in ("/usr", "/", ".") else ("--prefix", str(home))
 
 
 def _launcher(access: HostAccess, launch: PlannedLaunch, is_orte: bool) -> tuple[str, ...]:
