@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import msgspec
 
@@ -24,32 +24,6 @@ from fabricgauge.store.files import writing
 
 #: How long a child may take to end after SIGTERM before it is killed.
 TERM_GRACE_S = 2.0
-
-
-def spawn(
-    argv: Sequence[str],
-    env: Mapping[str, str] | None,
-    cwd: Path | None,
-    stdout: int | IO[bytes],
-    stderr: int | IO[bytes],
-    without: Collection[str] = (),
-    stdin: int = subprocess.PIPE,
-) -> "subprocess.Popen[bytes]":
-    """Start a program; ``env`` is added to this process's own environment ``without`` some names.
-
-    Raises:
-        ToolMissing: the program does not exist or is not executable.
-    """
-    inherited = {name: value for name, value in os.environ.items() if name not in without}
-    try:
-        return subprocess.Popen(
-            list(argv), stdin=stdin, stdout=stdout, stderr=stderr,
-            env={**inherited, **(env or {})}, cwd=cwd, start_new_session=True,
-        )  # fmt: skip
-    except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-        raise ToolMissing(
-            f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
-        ) from error
 
 
 def end(children: "Iterable[subprocess.Popen[bytes]]") -> None:
@@ -84,16 +58,31 @@ class ChildGroup:
         end(children)
 
     def start(
-        self, spawn: Callable[[], "subprocess.Popen[bytes]"]
-    ) -> "subprocess.Popen[bytes] | None":
+        self, argv: Sequence[str], env: Mapping[str, str] | None, without: Collection[str],
+        **files: Any,
+    ) -> "subprocess.Popen[bytes] | None":  # fmt: skip
         """Start a child and return it, or None once the group is over.
 
-        The lock is held meanwhile, so that ``end`` misses no child that is just being started.
+        ``env`` is added to this process's own environment ``without`` some names; ``files`` are
+        Popen's. The lock is held meanwhile, so that ``end`` misses no child that is just being
+        started.
+
+        Raises:
+            ToolMissing: the program does not exist or is not executable.
         """
+        inherited = {name: value for name, value in os.environ.items() if name not in without}
+        environment = {**inherited, **(env or {})}
         with self._lock:
             if self.over:
                 return None
-            child = spawn()
+            try:
+                child = subprocess.Popen(
+                    list(argv), env=environment, start_new_session=True, **files
+                )
+            except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
+                raise ToolMissing(
+                    f"cannot start {argv[0]}: {error.strerror}; install it or name its path"
+                ) from error
             self._children.add(child)
             return child
 
@@ -234,7 +223,7 @@ def run(
     group = group or ChildGroup()
     text, source = (stdin, subprocess.PIPE) if isinstance(stdin, str) else ("", stdin)
     pipe = subprocess.PIPE
-    child = group.start(lambda: spawn(argv, env, cwd, pipe, pipe, without, source))
+    child = group.start(argv, env, without, cwd=cwd, stdin=source, stdout=pipe, stderr=pipe)
     if child is None:
         return Completed(tuple(argv), -signal.SIGTERM, "", "", 0.0)
     exchange = _Exchange(child, text.encode(), most_bytes, hear)
@@ -369,8 +358,9 @@ class ProgramStream:
         self._file = writing.stream(stdout, within, anew=False)
         try:
             with writing.stream(stderr, within, anew=True) as errors:
+                pipe = subprocess.PIPE
                 child = self._group.start(
-                    lambda: spawn(argv, env, None, subprocess.PIPE, errors, without)
+                    argv, env, without, stdin=pipe, stdout=pipe, stderr=errors
                 )
             if child is None:
                 raise CannotRun(f"{argv[0]} was not started: its launch has ended")

@@ -33,21 +33,21 @@ def write_matrices(directory: RunDirectory, matrices: Sequence[PairMatrix]) -> N
         with zipfile.ZipFile(file, "w") as archive:
             _put(archive, _KEYS, np.array(keys, dtype=np.str_))
             for key, matrix in zip(keys, matrices, strict=True):
-                about = (matrix.network, matrix.quantity, str(matrix.message_bytes))
-                _put(archive, f"{key}.about", np.array(about, dtype=np.str_))
-                _put(archive, f"{key}.nodes", np.array(matrix.nodes, dtype=np.str_))
-                figures: dict[str, NDArray[Any]] = {
-                    "values": matrix.values,
-                    "spread": matrix.spread,
-                }
-                if len(matrix.repeats) > 1:
-                    figures["repeats"] = matrix.repeats
-                # Measured values do not compress, but unmeasured ones do.
-                small = matrix.coverage < WORTH_COMPRESSING
-                for name, array in figures.items():
-                    _put(archive, f"{key}.{name}", array.astype(np.float32, copy=False), small)
+                _put_matrix(archive, key, matrix)
 
     write_whole(directory.path / NAME, fill, directory.path)
+
+
+def _put_matrix(archive: zipfile.ZipFile, key: str, matrix: PairMatrix) -> None:
+    about = (matrix.network, matrix.quantity, str(matrix.message_bytes))
+    _put(archive, f"{key}.about", np.array(about, dtype=np.str_))
+    _put(archive, f"{key}.nodes", np.array(matrix.nodes, dtype=np.str_))
+    # Measured values do not compress, but unmeasured ones do.
+    small = matrix.coverage < WORTH_COMPRESSING
+    _put(archive, f"{key}.values", matrix.values.astype(np.float32, copy=False), small)
+    _put(archive, f"{key}.spread", matrix.spread.astype(np.float32, copy=False), small)
+    if len(matrix.repeats) > 1:
+        _put(archive, f"{key}.repeats", matrix.repeats.astype(np.float32, copy=False), small)
 
 
 def _put(archive: zipfile.ZipFile, name: str, array: NDArray[Any], small: bool = True) -> None:

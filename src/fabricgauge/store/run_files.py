@@ -232,50 +232,37 @@ def _read_launches(
     directory: RunDirectory, plan: Plan, launch_lines: list[LaunchLine], identity: str
 ) -> tuple[tuple[Launch, ...], list[str]]:
     """Return all launches, and a sentence for each line that cannot be decoded."""
-    runs = _RunNames(identity)
-    ends: dict[tuple[int, int], LaunchLine] = {}
-    for end in launch_lines:
-        runs.note("launches.jsonl", (end.launch, end.attempt), end.run)
-        ends[end.launch, end.attempt] = end
+    is_stated = bool(identity)
     planned = {launch.number: launch for launch in plan.launches}
-    collected = {key: LaunchRecords(planned.get(key[0]), end) for key, end in ends.items()}
+    collected: dict[tuple[int, int], LaunchRecords] = {}
+    others: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
+
+    def count_other_runs(file: str, line: LaunchLine | ResultLine) -> None:
+        """Count lines of another run; an earlier version's is that which is named first."""
+        nonlocal identity
+        identity = identity or line.run
+        if line.run != identity and (line.run or is_stated):
+            others.setdefault((line.launch, line.attempt), Counter())[file, line.run] += 1
+
+    for end in launch_lines:
+        count_other_runs("launches.jsonl", end)
+        collected[end.launch, end.attempt] = LaunchRecords(planned.get(end.launch), end)
     damaged: list[str] = []
     for line in directory.decode_lines("results.jsonl", RESULT_DECODER.decode, damaged):
+        count_other_runs("results.jsonl", line)
         key = line.launch, line.attempt
-        runs.note("results.jsonl", key, line.run)
         if key not in collected:
             collected[key] = LaunchRecords(planned.get(line.launch))
         collected[key].extend((line.record,))
     ended = Counter((line.launch, line.attempt) for line in launch_lines)
-    for key in collected:
-        collected[key].mixed += runs.describe(key)
-        if ended[key] > 1:
-            collected[key].mixed.append("launches.jsonl: it ended more than once")
-    return tuple(collected[key].build(key[0]) for key in sorted(collected)), damaged
-
-
-class _RunNames:
-    """Count the lines of each launch that name another run than ``identity``.
-
-    A run of an earlier version has no identity: then the first named run counts.
-    """
-
-    def __init__(self, identity: str) -> None:
-        self._identity, self._is_stated = identity, bool(identity)
-        self._others: dict[tuple[int, int], Counter[tuple[str, str]]] = {}
-
-    def note(self, file: str, launch: tuple[int, int], run: str) -> None:
-        self._identity = self._identity or run
-        if run != self._identity and (run or self._is_stated):
-            self._others.setdefault(launch, Counter())[file, run] += 1
-
-    def describe(self, launch: tuple[int, int]) -> list[str]:
-        """Return a sentence for each file with lines of another run."""
-        return [
-            f"{file}: {counted(count, 'record')} of run {run or '(no name)'}, not of"
-            f" {self._identity}"
-            for (file, run), count in self._others.get(launch, Counter()).items()
+    for key, launch_records in collected.items():
+        launch_records.mixed += [
+            f"{file}: {counted(count, 'record')} of run {run or '(no name)'}, not of {identity}"
+            for (file, run), count in others.get(key, Counter()).items()
         ]
+        if ended[key] > 1:
+            launch_records.mixed.append("launches.jsonl: it ended more than once")
+    return tuple(collected[key].build(key[0]) for key in sorted(collected)), damaged
 
 
 class LaunchRecords:

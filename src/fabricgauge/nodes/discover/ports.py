@@ -313,6 +313,8 @@ def classify_ports(
 
     Like ports need not be joined. Ports in ``joined``, by node and name, are joined, and left out.
     """
+    from fabricgauge.model.surveyed import PortClass
+
     classes: dict[str, tuple[PortEndpoint, list[Member]]] = {}
     for inventory in inventories:
         for endpoint in list_port_endpoints(inventory.name, inventory):
@@ -324,17 +326,14 @@ def classify_ports(
                 parts = (f"{endpoint.technology} {link}", packet, endpoint.host_link)
                 name = ", ".join(filter(None, parts))
                 classes.setdefault(name, (endpoint, []))[1].append(endpoint.member)
-    return tuple(_make_class(name, *classes[name]) for name in sorted(classes))
-
-
-def _make_class(name: str, first: PortEndpoint, members: Sequence[Member]) -> "PortClass":
-    """Return a class; an interface's MTU stays with the members: RDMA's is then smaller."""
-    from fabricgauge.model.surveyed import PortClass
-
-    origin = "the ports report it" if isinstance(first.rate_bit_s, float) else "not known"
-    network_members = tuple(members) if first.mtu[1] else ()
-    network = _make_link_network(first, name=name, rate_origin=origin, members=network_members)
-    return PortClass(network, tuple(members))
+    port_classes: list[PortClass] = []
+    for name, (first, members) in sorted(classes.items()):
+        origin = "the ports report it" if isinstance(first.rate_bit_s, float) else "not known"
+        # An interface's MTU stays with the members: RDMA's is then smaller.
+        network_members = tuple(members) if first.mtu[1] else ()
+        network = _make_link_network(first, name=name, rate_origin=origin, members=network_members)
+        port_classes.append(PortClass(network, tuple(members)))
+    return tuple(port_classes)
 
 
 def add_host_links(

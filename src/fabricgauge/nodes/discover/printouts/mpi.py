@@ -88,22 +88,17 @@ def parse_ompi_info(text: str, argument: str = "") -> Parts:
     version = _find_text(unindented, "Open MPI:", "ompi:version:full:")
     if not version:
         return Parts(troubles=report_unrecognised(_OMPI_INFO, text, recognised=False))
-    components = {
-        component for line in split_lines(unindented) for component in _parse_component(line)
-    }
+    components: set[str] = set()
+    for line in split_lines(unindented):  # mca:btl:tcp:version:… or MCA btl: tcp (MCA v2.1.0, …)
+        kind, _, value = line.strip()[:200].partition(":")
+        name, _, component = value.partition(":")
+        if kind == "mca" and name in FRAMEWORKS and ":version" in component:
+            components.add(f"{name}:{component.partition(':')[0]}")
+        elif kind.startswith("MCA ") and kind[4:] in FRAMEWORKS and value.split():
+            components.add(f"{kind[4:]}:{value.split()[0]}")
     facts = {"openmpi components": " ".join(sorted(components))} if components else {}
     prefix = _find_text(unindented, "Prefix:", "path:prefix:")
     return Parts(stacks=(Stack("openmpi", version, prefix),), facts=facts)
-
-
-def _parse_component(line: str) -> Iterator[str]:
-    """Read ``mca:btl:tcp:version:…`` or ``MCA btl: tcp (MCA v2.1.0, …)``."""
-    kind, _, value = line.strip()[:200].partition(":")
-    name, _, component = value.partition(":")
-    if kind == "mca" and name in FRAMEWORKS and ":version" in component:
-        yield f"{name}:{component.partition(':')[0]}"
-    elif kind.startswith("MCA ") and kind[4:] in FRAMEWORKS and value.split():
-        yield f"{kind[4:]}:{value.split()[0]}"
 
 
 _UCX_INFO = "ucx_info"

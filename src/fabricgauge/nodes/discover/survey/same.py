@@ -248,20 +248,16 @@ def _choose_firmware(
     irdma gives the version of its own command interface (Linux 6.12, irdma/verbs.c), qedr
     another spelling: neither is the adapter's, and neither is a contradiction.
     """
-    versions = [
-        (source, adapter, adapter.firmware)
-        for source, adapter in group
-        if isinstance(adapter.firmware, str)
-    ]
+    versions, driver_versions = list[tuple[str, str]](), list[tuple[str, str]]()
+    for source, adapter in group:
+        if isinstance(adapter.firmware, str):
+            versions.append((source, adapter.firmware))
+            if adapter.interfaces or not adapter.rdma_devices:
+                driver_versions.append((source, adapter.firmware))
     if not versions:
         return merged.firmware
-    driver_versions = [
-        (source, version)
-        for source, adapter, version in versions
-        if adapter.interfaces or not adapter.rdma_devices
-    ]
-    preferred = driver_versions or [(source, version) for source, _, version in versions]
-    source, _, version = versions[0]
+    preferred = driver_versions or versions
+    source, version = versions[0]
     if not _agree(version, preferred[0][1]):
         source, version = preferred[0]
     troubles += [

@@ -138,18 +138,14 @@ def parse_rdma(sections: dict[str, str]) -> Parts:
             devices[name.removeprefix("rdma ")] = parse_pairs(text)
         elif match := re.fullmatch(r"rdma-port ([0-9]{1,3}) (.+)", name):
             port_sections.append((match[2], int(match[1]), text))
-    facts = {
-        f"board {name}": values["board_id"]
-        for name, values in devices.items()
-        if values.get("board_id")
-    }
+    boards = ((name, values.get("board_id")) for name, values in devices.items())
+    facts = {f"board {name}": board for name, board in boards if board}
     ports = tuple(
         _make_port(device, number, devices.get(device, {}), text)
         for device, number, text in port_sections
     )
-    facts |= {
-        f"gid types {port.name}": ", ".join(port.gid_types) for port in ports if port.gid_types
-    }
+    kinds = ((port.name, ", ".join(port.gid_types)) for port in ports)
+    facts |= {f"gid types {name}": text for name, text in kinds if text}
     return Parts(
         adapters=tuple(_make_rdma_adapter(name, values) for name, values in devices.items()),
         rdma_ports=ports,
