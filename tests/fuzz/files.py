@@ -9,10 +9,9 @@ from tests.fuzz.mutations import FIXTURES, Lines, broken
 from fabricgauge.features.configure.export import fsid_of, lowest_free_fsid, parse_exports
 from fabricgauge.features.configure.hosts import correct_hosts
 from fabricgauge.features.configure.image import with_memlock
-from fabricgauge.nodes.discover.partners import Echo, NodeTrial
 from fabricgauge.nodes.discover.probe import NodeAnswer
 from fabricgauge.nodes.discover.sections import split_by_node
-from fabricgauge.nodes.discover.trials import TrialResults, add_answer
+from fabricgauge.nodes.discover.trials import Echo, NodeTrial, TrialResults, add_answer
 
 EXPORTS = b"""/home *(rw,no_subtree_check,fsid=10,no_root_squash)
 /opt/ohpc/pub *(ro,no_subtree_check,fsid=11) 10.0.0.0/8(rw,fsid=0)

@@ -20,8 +20,7 @@ from fabricgauge.model.preflight import Connectivity, FailedConnection, Prefligh
 from fabricgauge.model.run import Ended
 from fabricgauge.model.words.sentences import between, listed
 from fabricgauge.nodes.discover.interface import discover_head
-from fabricgauge.nodes.launch.launch import engine_gave_up
-from fabricgauge.nodes.launch.launcher_words import find_lost_rank
+from fabricgauge.nodes.launch.launch import engine_gave_up, find_lost_rank
 
 #: The check of these findings, and the rule that judges them.
 CHECK = "launch"

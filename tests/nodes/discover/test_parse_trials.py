@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.preflight import Lookup, Ping, Rise
-from fabricgauge.nodes.discover.partners import Echo, NodeTrial
 from fabricgauge.nodes.discover.probe import NodeAnswer
-from fabricgauge.nodes.discover.trials import TrialResults, add_answer
+from fabricgauge.nodes.discover.trials import Echo, NodeTrial, TrialResults, add_answer
 
 FIXTURES = Path(__file__).parents[2] / "fixtures/trials"
 SMALL, WHOLE, LARGE, TOO_LARGE, NOBODY, NOT_OURS, NO_ROUTE = range(7)

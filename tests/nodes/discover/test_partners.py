@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
-from fabricgauge.nodes.discover.partners import (
+from fabricgauge.nodes.discover.trials import (
     LARGE_BYTES,
     MANY_COUNT,
     MAX_NAMES,

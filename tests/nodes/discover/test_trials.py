@@ -12,9 +12,15 @@ import pytest
 from fabricgauge.model.fabric import Fabric, Member, Network, Node
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import TRIALS, Preflight, Trial
-from fabricgauge.nodes.discover.partners import Echo, NodeTrial
 from fabricgauge.nodes.discover.probe import NodeAnswer
-from fabricgauge.nodes.discover.trials import GRACE_S, TrialResults, add_answer, run_trials
+from fabricgauge.nodes.discover.trials import (
+    GRACE_S,
+    Echo,
+    NodeTrial,
+    TrialResults,
+    add_answer,
+    run_trials,
+)
 
 CONNECT: frozenset[Trial] = frozenset({"connect"})
 SCRIPT = resources.files("fabricgauge.nodes.discover").joinpath("trials.sh")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.nodes.launch.launcher_words import find_lost_rank
+from fabricgauge.nodes.launch.launch import find_lost_rank
 
 HYDRA = """
 ===================================================================================

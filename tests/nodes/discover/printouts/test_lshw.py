@@ -5,7 +5,7 @@ from tests.nodes.discover.printouts.reading import only_adapter, parse, raw, rea
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.inventory import Adapter
-from fabricgauge.nodes.discover.printouts.lshw import parse_settings
+from fabricgauge.nodes.discover.printouts.adapters import parse_settings
 
 
 def test_the_guides_wrapped_values_are_read_whole() -> None:

@@ -7,15 +7,13 @@ from functools import lru_cache
 import msgspec
 
 from fabricgauge.nodes.discover.printouts import (
+    adapters,
     ethtool,
     gpus,
     infiniband,
     ip,
-    lshw,
-    lspci,
     mpi,
     opainfo,
-    qcu,
 )
 from fabricgauge.nodes.discover.printouts.parsing import Parts
 
@@ -35,8 +33,8 @@ PARSERS: dict[str, Parser] = {
     "ip link": ip.parse_interfaces,
     "ip route": ip.parse_routes,
     "ip rule": ip.parse_rules,
-    "lshw": lshw.parse,
-    "lspci": lspci.parse,
+    "lshw": adapters.parse_lshw,
+    "lspci": adapters.parse_lspci,
     "mlxlink": infiniband.parse_mlxlink,
     "mpichversion": mpi.parse_mpi_version,
     "mpiexec": mpi.parse_mpi_version,
@@ -46,7 +44,7 @@ PARSERS: dict[str, Parser] = {
     "ompi_info": mpi.parse_ompi_info,
     "opainfo": opainfo.parse,
     "perfquery": infiniband.parse_perfquery,
-    "qcu64e": qcu.parse,
+    "qcu64e": adapters.parse_qcu,
     "rdma dev": infiniband.parse_rdma,
     "rdma link": infiniband.parse_rdma,
     "rocm-smi": gpus.parse_rocm_smi,
