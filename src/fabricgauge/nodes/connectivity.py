@@ -23,8 +23,8 @@ from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.host_access import Host, HostAccess
 from fabricgauge.model.preflight import Connectivity, FailedConnection, How
 from fabricgauge.nodes import process
-from fabricgauge.nodes.engines.ready_made import connect_program, sha256_of
-from fabricgauge.nodes.launch.carrying import Parcel, on_nodes
+from fabricgauge.nodes.engines.ready_made import connect_program
+from fabricgauge.nodes.launch.carrying import on_nodes
 
 FORMAT, MAJOR_VERSION = "fabricgauge-connect", "1"
 
@@ -76,15 +76,15 @@ def parse_answer(node: str, text: str, names: Mapping[int, str]) -> Answer:
     if not lines[-1].end:
         raise ProbeError(f"{node} stopped before the connectivity round was over")
     attempts = [line for line in lines if line.to >= 0]
-    failures = tuple(
-        FailedConnection(
-            node, names[line.to], line.source, line.target, how, line.error, _answerer(line, names)
-        )
-        for line in attempts
-        if (how := _failure_kind(line)) is not None
-    )
+    failures: list[FailedConnection] = []
+    for line in attempts:
+        if how := _failure_kind(line):
+            other = "" if line.answered_by == line.to else names.get(line.answered_by, "")
+            answerer = "another program" if line.stranger else other
+            ends = node, names[line.to], line.source, line.target
+            failures.append(FailedConnection(*ends, how, line.error, answerer))
     port_taken = any(line.listening and line.error == _TAKEN for line in lines)
-    return Answer(len(attempts), failures, port_taken)
+    return Answer(len(attempts), tuple(failures), port_taken)
 
 
 def _failure_kind(line: _Line) -> How | None:
@@ -96,12 +96,6 @@ def _failure_kind(line: _Line) -> How | None:
     if line.error == _REFUSED:
         return "refused"
     return "error" if line.error else _SILENT[line.phase]
-
-
-def _answerer(line: _Line, names: Mapping[int, str]) -> str:
-    if line.stranger:
-        return "another program"
-    return names.get(line.answered_by, "") if line.answered_by not in (0, line.to) else ""
 
 
 #: Nodes whose pairs are all tried; more are tried in groups of that many.
@@ -162,8 +156,7 @@ def connectivity(
     if isinstance(program, Skipped):
         return program
     ports = mpi_ports(os.environ)
-    parcel = Parcel(program, program.name, sha256_of(program))
-    with on_nodes(parcel, access.hosts) as placed:
+    with on_nodes(program, access.hosts) as placed:
         path = Path(placed.path)
         connectivities = tuple(
             connect(path, access, network, keep, ports, placed.failures) for network in networks

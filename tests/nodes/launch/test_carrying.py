@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.host_access import Host
+from fabricgauge.nodes.launch import carrying
 from fabricgauge.nodes.launch.carrying import (
     DIGITS,
     MpiOfHead,
@@ -161,27 +162,31 @@ def test_nodes_with_a_shared_folder_do_not_write_to_one_file(
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed")
-def test_nodes_that_lack_a_required_program_get_it(parcel: Parcel, tmp_path: Path) -> None:
+def test_nodes_that_lack_a_required_program_get_it(
+    parcel: Parcel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parcel.file.chmod(0o644)  # no node can start it there
     base = tmp_path / "node"
-    with required_on_nodes(parcel.file, NODES, (str(base),)) as path:
+    monkeypatch.setattr(carrying, "usual_bases", lambda _home: (str(base),))
+    with required_on_nodes(parcel.file, NODES) as path:
         assert path.is_relative_to(base)
         assert path.read_bytes() == parcel.file.read_bytes()
         assert os.access(path, os.X_OK)
     assert not base.exists()
     parcel.file.chmod(0o755)
-    with required_on_nodes(parcel.file, NODES, (str(base),)) as path:
+    with required_on_nodes(parcel.file, NODES) as path:
         assert path == parcel.file
 
 
 def test_a_node_that_cannot_hold_a_required_program_is_named(
-    parcel: Parcel, tmp_path: Path
+    parcel: Parcel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(carrying, "usual_bases", lambda _home: (str(tmp_path / "node"),))
     parcel.file.chmod(0o644)
     (tmp_path / "node").write_text("a file, where a folder is needed")
     with (
         pytest.raises(CannotRun, match=r"^c1 cannot hold fabricgauge-engine: "),
-        required_on_nodes(parcel.file, NODES[:1], (str(tmp_path / "node"),)),
+        required_on_nodes(parcel.file, NODES[:1]),
     ):
         pass
 

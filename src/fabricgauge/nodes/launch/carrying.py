@@ -11,7 +11,7 @@ import os
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -156,10 +156,12 @@ def drop(hosts: Iterable[Host], placed: Placed, parcel: Parcel) -> None:
 
 
 @contextmanager
-def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Placed]:
-    """Yield where the nodes have a program, with those that cannot hold it; remove the copies at
-    the end.
+def on_nodes(file: Path, hosts: Sequence[Host]) -> Iterator[Placed]:
+    """Yield where the nodes have a program, with those that cannot hold it.
+
+    Removes the copies at the end.
     """
+    parcel = Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
     bases = usual_bases(str(Path.home()))
     placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
     try:
@@ -169,23 +171,16 @@ def on_nodes(parcel: Parcel, hosts: Sequence[Host]) -> Iterator[Placed]:
 
 
 @contextmanager
-def required_on_nodes(
-    file: Path, hosts: Sequence[Host], bases: Sequence[str] = ()
-) -> Iterator[Path]:
+def required_on_nodes(file: Path, hosts: Sequence[Host]) -> Iterator[Path]:
     """Yield a path at which all nodes have a program; remove the copies at the end.
 
     Raises:
         CannotRun: a node cannot hold it.
     """
-    parcel = Parcel(file, file.name, hashlib.sha256(file.read_bytes()).hexdigest())
-    bases = bases or usual_bases(str(Path.home()))
-    placed = place(hosts, parcel, bases, ask_nodes(hosts, parcel, bases))
-    try:
+    with on_nodes(file, hosts) as placed:
         for node, reason in placed.failures.items():
             raise CannotRun(f"{node} cannot hold {file.name}: {reason}")
         yield Path(placed.path)
-    finally:
-        drop(hosts, placed, parcel)
 
 
 @cache
@@ -196,36 +191,23 @@ def script() -> str:
 def _on_all(
     hosts: Iterable[Host], words: Sequence[str], file: Path | None = None
 ) -> dict[str, NodeAnswer]:
-    listed = list(hosts)
-    if not listed:
-        return {}
-    group = process.ChildGroup()
+    group, listed = process.ChildGroup(), list(hosts)
 
     def call(host: Host) -> NodeAnswer:
-        return _on_node(host, words, file, group)
+        argv = host.through(("sh", "-c", script(), "sh", *words))
+        try:
+            with file.open("rb") if file else nullcontext() as content:
+                stdin = content.fileno() if content else ""
+                completed = process.run(argv, timeout_s=TIMEOUT_S, group=group, stdin=stdin)
+        except (ToolMissing, OSError):
+            return NodeAnswer(host.node, answered=False)
+        return parse_node_answer(host.node, completed.stdout)
 
-    with ThreadPoolExecutor(min(AT_ONCE, len(listed))) as pool:
+    with ThreadPoolExecutor(max(1, min(AT_ONCE, len(listed)))) as pool:
         try:
             return {answer.node: answer for answer in pool.map(call, listed)}
         finally:
             group.end()
-
-
-def _on_node(
-    host: Host, words: Sequence[str], file: Path | None, group: process.ChildGroup
-) -> NodeAnswer:
-    argv = host.through(("sh", "-c", script(), "sh", *words))
-    try:
-        if file is None:
-            completed = process.run(argv, timeout_s=TIMEOUT_S, group=group)
-        else:
-            with file.open("rb") as content:
-                completed = process.run(
-                    argv, timeout_s=TIMEOUT_S, group=group, stdin=content.fileno()
-                )
-    except (ToolMissing, OSError):
-        return NodeAnswer(host.node, answered=False)
-    return parse_node_answer(host.node, completed.stdout)
 
 
 def parse_node_answer(node: str, text: str) -> NodeAnswer:
@@ -257,16 +239,14 @@ def read_versions(library: Path) -> str:
 
 def _may_be_alike(version: str, wanted: str) -> bool:
     """Check whether two libraries share a family and a possible version, if both are known."""
-    (family, numbers), (wanted_family, wanted_numbers) = map(_split_versions, (version, wanted))
+    words, wanted_words = version.split(), wanted.split()
+    numbers = {word for word in words if word[0].isdigit()}
+    wanted_numbers = {word for word in wanted_words if word[0].isdigit()}
     if not numbers or not wanted_numbers:
         return True
+    family = [word for word in words if word not in numbers]
+    wanted_family = [word for word in wanted_words if word not in wanted_numbers]
     return family == wanted_family and not numbers.isdisjoint(wanted_numbers)
-
-
-def _split_versions(text: str) -> tuple[str, frozenset[str]]:
-    words = text.split()
-    numbers = frozenset(word for word in words if word[0].isdigit())
-    return " ".join(word for word in words if word not in numbers), numbers
 
 
 def find_mpi_faults(
