@@ -24,8 +24,7 @@ from fabricgauge.model.engine import Engine, Mpi
 from fabricgauge.model.errors import CannotRun, FabricgaugeError
 from fabricgauge.model.plan import Case
 from fabricgauge.nodes.engines.build import build
-from fabricgauge.nodes.engines.find import describe_mpi, find_mpis
-from fabricgauge.nodes.engines.library import find_library, library_path
+from fabricgauge.nodes.engines.find import describe_mpi, find_library, find_mpis, library_path
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program
 
 ROOT = Path(__file__).parents[1]

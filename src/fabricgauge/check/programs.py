@@ -14,11 +14,11 @@ from fabricgauge.nodes.engines.find import (
     describe_launcher,
     describe_mpi,
     embedded_mpi,
+    find_library,
     find_mpis,
     find_runtimes,
     mpi_of,
 )
-from fabricgauge.nodes.engines.library import find_library
 from fabricgauge.nodes.engines.ready_made import ready_engine, ready_programs, sha256_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import click
 
 from fabricgauge.cli.nearest import LabGroup
 from fabricgauge.cli.overview import HELP_OPTIONS
-from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
-from fabricgauge.lab.spec import LabSpec, NetworkSpec, numbered_nodes
+from fabricgauge.lab.spec import KINDS, ON_A_NODE, LabSpec, NetworkSpec, numbered_nodes
 from fabricgauge.lab.state import LabFault, LabState, load_complete, names
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.words.figures import link_rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fabricgauge.lab.fault_kinds import KINDS
+from fabricgauge.lab.spec import KINDS
 from fabricgauge.lab.state import LabFault, LabState
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.words.figures import link_rate

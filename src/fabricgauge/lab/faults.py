@@ -15,9 +15,8 @@ import msgspec
 
 from fabricgauge.lab import cabling, holder
 from fabricgauge.lab.cabling import bucket, node_tbf, port_tbf, write_hosts
-from fabricgauge.lab.fault_kinds import KINDS, ON_A_NODE
 from fabricgauge.lab.holder import ENTERED_MARK, is_alive
-from fabricgauge.lab.spec import check_mtu, check_rate
+from fabricgauge.lab.spec import KINDS, ON_A_NODE, check_mtu, check_rate
 from fabricgauge.lab.state import LabFault, LabNetwork, LabNode, LabState, NodeHolder, save
 from fabricgauge.model.errors import LabError, UsageError
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.nodes.engines.elf_samples import elf
 
-from fabricgauge.nodes.engines.library import parse_elf
+from fabricgauge.nodes.engines.find import parse_elf
 
 VERSIONS = (
     ("libc.so.6", ("GLIBC_2.2.5", "GLIBC_2.17")),

@@ -11,7 +11,7 @@ from fabricgauge.model.engine import Engine, Mpi, MpiKind
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes.engines import ready_made
 from fabricgauge.nodes.engines.build import FLAGS, digest, source_folder, store_engine
-from fabricgauge.nodes.engines.library import MACHINES, find_library
+from fabricgauge.nodes.engines.find import MACHINES, find_library
 from fabricgauge.nodes.engines.ready_made import (
     ReadyMade,
     encode_manifest,

@@ -38,8 +38,13 @@ from fabricgauge.nodes.engines.build import (
     run_all,
     source_folder,
 )
-from fabricgauge.nodes.engines.find import embedded_mpi, find_mpis, mpi_of
-from fabricgauge.nodes.engines.library import STANDARD_ABI, find_library
+from fabricgauge.nodes.engines.find import (
+    STANDARD_ABI,
+    embedded_mpi,
+    find_library,
+    find_mpis,
+    mpi_of,
+)
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.store.files.reading import opened, read_bytes, shown
 from fabricgauge.store.run_directory import RunDirectory, find, now_utc

@@ -30,7 +30,7 @@ from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.words.networks import is_loopback
 from fabricgauge.nodes.connectivity import mpi_ports
 from fabricgauge.nodes.discover.probe import read_script
-from fabricgauge.nodes.engines.library import SONAMES, find_library
+from fabricgauge.nodes.engines.find import SONAMES, find_library
 from fabricgauge.nodes.engines.ready_made import connect_program
 from fabricgauge.nodes.launch.carrying import DIGITS, usual_bases
 from fabricgauge.nodes.launch.launch import case_lines

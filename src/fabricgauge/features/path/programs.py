@@ -25,7 +25,7 @@ from fabricgauge.nodes.engines.build import (
     run_all,
     source_folder,
 )
-from fabricgauge.nodes.engines.library import find_library, library_path
+from fabricgauge.nodes.engines.find import find_library, library_path
 from fabricgauge.nodes.engines.ready_made import checked_path, find_program, ready_programs
 from fabricgauge.nodes.launch.carrying import required_on_nodes
 

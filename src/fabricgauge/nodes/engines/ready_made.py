@@ -27,7 +27,7 @@ from fabricgauge.nodes.engines.build import (
     run_all,
     source_folder,
 )
-from fabricgauge.nodes.engines.library import find_library, library_path
+from fabricgauge.nodes.engines.find import find_library, library_path
 
 #: The programs in an installed package.
 INSTALLED = Path(__file__).resolve().parents[2] / "_programs"
