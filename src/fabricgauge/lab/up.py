@@ -58,7 +58,8 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
         ToolMissing: a program of iproute2, util-linux or, if needed, Slurm is not installed.
     """
     check_spec(spec)
-    tools.require(_programs(spec))
+    programs = tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS
+    tools.require((*programs, *tools.PROGRAMS) if spec.rdma and spec.slurm else programs)
     if spec.slurm:
         load_role("scheduler").require(spec.nodes)
     directory = states.create(spec.name)
@@ -68,12 +69,6 @@ def up(spec: LabSpec, notify: Notify = silent) -> LabState:
     except BaseException:
         down(spec.name)
         raise
-
-
-def _programs(spec: LabSpec) -> tuple[str, ...]:
-    if spec.rdma and spec.slurm:
-        return (*tools.GUEST_PROGRAMS, *tools.PROGRAMS)
-    return tools.GUEST_PROGRAMS if spec.rdma else tools.PROGRAMS
 
 
 def _bring_up(spec: LabSpec, directory: Path, notify: Notify) -> LabState:

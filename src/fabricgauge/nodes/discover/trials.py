@@ -239,9 +239,6 @@ def _limit_names(names: tuple[str, ...], near_names: Iterable[str]) -> tuple[str
     return names if len(names) <= MAX_NAMES else tuple(dict.fromkeys(near_names))[:MAX_NAMES]
 
 
-FIRST = "== fabricgauge-trials 1"
-LAST = "== end"
-
 #: Fewer small echoes to the next node do not show 1 % of loss: if all of n echoes come back, the
 #: loss is below 3 / n with 95 % confidence.
 ENOUGH_ECHOES = 300
@@ -330,7 +327,7 @@ def _split_trials(
     Raises:
         ProbeError: the beginning or the end is missing.
     """
-    lines, start, end = find_frame(raw, FIRST, LAST)
+    lines, start, end = find_frame(raw, "== fabricgauge-trials 1", "== end")
     if not start:
         raise ProbeError(
             f"{node}: the output of its trials has no beginning; does the node have a POSIX sh?"

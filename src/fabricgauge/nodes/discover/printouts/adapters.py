@@ -44,31 +44,38 @@ _SLOT = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (.*)", 
 
 
 def parse_lspci(text: str, argument: str = "") -> Parts:
-    """Return adapters of the classes 02xx and 0c06.
+    """Return adapters of the classes 02xx and 0c06. Fact ``pci id BUS``: the numbers of each.
 
     Fact ``acs redirect``: the PCI bridges on which Access Control Services redirect peer
     requests to the root (``ACSCtl: … ReqRedir+``), space separated; absent if the capabilities
     were not shown.
     """
+    troubles: tuple[str, ...] = ()
     if text.lstrip().startswith("Slot:"):
         records = re.split(r"\n[^\S\n]*(?=\n)", text.replace("\r\n", "\n"))
         functions = [_parse_record(record) for record in records]
-        return Parts(adapters=_make_adapters(functions), facts=_make_id_facts(functions))
-    functions = [
-        _parse_function(head[1], head[2], body) for head, body in split_blocks(text, _SLOT.match)
-    ]
-    troubles = report_unrecognised(_LSPCI, text, functions)
-    facts = _make_redirect_fact(functions) | _make_id_facts(functions)
-    return Parts(adapters=_make_adapters(functions), facts=facts, troubles=troubles)
-
-
-def _make_id_facts(functions: Iterable["_Function"]) -> dict[str, str]:
-    """Return the fact ``pci id BUS`` of each network controller."""
-    return {
-        f"pci id {function.bus}": function.numbers
+    else:
+        blocks = split_blocks(text, _SLOT.match)
+        functions = [_parse_function(head[1], head[2], body) for head, body in blocks]
+        troubles = report_unrecognised(_LSPCI, text, functions)
+    controllers = [
+        function
         for function in functions
-        if function.bus and function.numbers and _is_adapter(function)
+        if function.bus
+        and (function.device_class.lower() in pci.CLASSES or _NETWORK(function.device_class))
+    ]
+    facts = {
+        f"pci id {function.bus}": function.numbers for function in controllers if function.numbers
     }
+    is_shown = any("Capabilities" in function.values for function in functions)
+    if is_shown and not any(function.is_denied for function in functions):
+        facts["acs redirect"] = " ".join(
+            function.bus
+            for function in functions
+            if "ReqRedir+" in function.values.get("ACSCtl", "") and _BRIDGE(function.device_class)
+        )
+    adapters = tuple(map(_make_adapter, controllers))
+    return Parts(adapters=adapters, facts=facts, troubles=troubles)
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -133,18 +140,6 @@ def _parse_record(text: str) -> _Function:
     )  # fmt: skip
 
 
-def _make_adapters(functions: Iterable[_Function]) -> tuple[Adapter, ...]:
-    return tuple(
-        _make_adapter(function) for function in functions if function.bus and _is_adapter(function)
-    )
-
-
-def _is_adapter(function: _Function) -> bool:
-    """Check for class 02xx, and InfiniBand's other class, 0c06."""
-    device_class = function.device_class
-    return device_class.lower() in pci.CLASSES or bool(_NETWORK(device_class))
-
-
 def _make_adapter(function: _Function) -> Adapter:
     driver = function.values.get("Kernel driver in use", "")
     numa_node = function.values.get("NUMA node", "")
@@ -155,18 +150,6 @@ def _make_adapter(function: _Function) -> Adapter:
         if numa_node else Skipped("lspci names none"),
         **function.links,
     )  # fmt: skip
-
-
-def _make_redirect_fact(functions: list[_Function]) -> dict[str, str]:
-    is_shown = any("Capabilities" in function.values for function in functions)
-    if not is_shown or any(function.is_denied for function in functions):
-        return {}
-    redirecting = (
-        function.bus
-        for function in functions
-        if "ReqRedir+" in function.values.get("ACSCtl", "") and _BRIDGE(function.device_class)
-    )
-    return {"acs redirect": " ".join(redirecting)}
 
 
 #: Vendors of adapters as pci.ids of 2024-11-25 names them: lspci prints vendor and product

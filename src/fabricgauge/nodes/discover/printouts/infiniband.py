@@ -212,17 +212,19 @@ def parse_rdma(text: str, argument: str = "") -> Parts:
     entries, troubles = parse_entries(
         _RDMA, text, lambda entry: [to_table(entry)], _parse_rdma_text
     )
-    devices = [entry for entry in entries if "node_type" in entry]
-    protocols = [
-        (device.get("ifname", ""), _NODE_TYPES.get(device["node_type"])) for device in devices
-    ]
-    ports = (entry for entry in entries if verbs.PORT.fullmatch(entry.get("port", "")))
-    return Parts(
-        adapters=tuple(map(_make_rdma_adapter, devices)),
-        rdma_ports=tuple(map(_make_rdma_port, ports)),
-        facts={f"rdma protocol of {name}": protocol for name, protocol in protocols if protocol},
-        troubles=troubles,
-    )
+    adapters, ports, facts = list[Adapter](), list[RdmaPort](), dict[str, str]()
+    for entry in entries:
+        device = entry.get("ifname", "")
+        if "node_type" in entry:
+            stated = _NODE_TYPES.get(entry["node_type"], "")
+            protocol, firmware = stated or verbs.choose_protocol(device, ""), entry.get("fw", "")
+            adapters.append(verbs.build_adapter(_RDMA, device, protocol, firmware=firmware))
+            facts |= {f"rdma protocol of {device}": stated} if stated else {}
+        if verbs.PORT.fullmatch(number := entry.get("port", "")):
+            layer = "InfiniBand" if "lid" in entry else "Ethernet" if "netdev" in entry else ""
+            protocol = verbs.choose_protocol(device, layer)
+            ports.append(verbs.build_port(_RDMA, device, int(number), entry, protocol, layer))
+    return Parts(adapters=tuple(adapters), rdma_ports=tuple(ports), facts=facts, troubles=troubles)
 
 
 def _parse_rdma_text(text: str) -> Iterator[dict[str, str]]:
@@ -236,19 +238,6 @@ def _parse_rdma_text(text: str) -> Iterator[dict[str, str]]:
             device, slash, number = name.rpartition("/")
             identity = {"ifname": device, "port": number} if slash else {"ifname": name}
             yield {**dict(zip(words[2::2], words[3::2], strict=False)), **identity}
-
-
-def _make_rdma_port(entry: dict[str, str]) -> RdmaPort:
-    device = entry.get("ifname", "")
-    layer = "InfiniBand" if "lid" in entry else "Ethernet" if "netdev" in entry else ""
-    protocol = verbs.choose_protocol(device, layer)
-    return verbs.build_port(_RDMA, device, int(entry["port"]), entry, protocol, layer)
-
-
-def _make_rdma_adapter(entry: dict[str, str]) -> Adapter:
-    device = entry.get("ifname", "")
-    protocol = _NODE_TYPES.get(entry["node_type"]) or verbs.choose_protocol(device, "")
-    return verbs.build_adapter(_RDMA, device, protocol, firmware=entry.get("fw", ""))
 
 
 _SHOWN_GID = re.compile(

@@ -7,6 +7,7 @@ A part is identified by its bus, or else by its interfaces or RDMA devices.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -148,8 +149,6 @@ def to_table(value: object) -> dict[str, str]:
     return {to_word(key): to_word(entry) for key, entry in value.items() if to_word(entry)}
 
 
-_N = TypeVar("_N", int, float)
-
 _WHOLE = re.compile(r"[0-9]{1,16}")
 _DECIMAL = re.compile(r"[0-9]{1,16}(?:\.[0-9]{1,16})?")
 _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,16})")
@@ -164,25 +163,23 @@ def skip_unread(text: str, label: str) -> Skipped:
     return Skipped(f"{label} is given as {text[:60]!r}" if text else f"{label} is not given")
 
 
-def _check_range(value: _N | None, largest: float, text: str, label: str) -> _N | Skipped:
-    return value if value is not None and 0 <= value <= largest else skip_unread(text, label)
-
-
 def parse_whole(text: str, label: str, largest: int = LARGEST_NUMBER) -> int | Skipped:
     """Read a whole decimal number from 0 to ``largest``."""
-    return _check_range(int(text) if _WHOLE.fullmatch(text) else None, largest, text, label)
+    value = int(text) if _WHOLE.fullmatch(text) else largest + 1
+    return value if value <= largest else skip_unread(text, label)
 
 
 def parse_number(text: str, label: str, unit: float = 1.0) -> float | Skipped:
     """Read a decimal number that is not negative, times ``unit``."""
-    value = float(text) * unit if _DECIMAL.fullmatch(text) else None
-    return _check_range(value, LARGEST_NUMBER, text, label)
+    value = float(text) * unit if _DECIMAL.fullmatch(text) else math.inf
+    return value if value <= LARGEST_NUMBER else skip_unread(text, label)
 
 
 def parse_hex(text: str, label: str) -> int | Skipped:
     """Read a LID or mask such as ``0x0000000d``."""
     match = _HEX.fullmatch(text)
-    return _check_range(int(match[1], 16) if match else None, LARGEST_NUMBER, text, label)
+    value = int(match[1], 16) if match else LARGEST_NUMBER + 1
+    return value if value <= LARGEST_NUMBER else skip_unread(text, label)
 
 
 def parse_bit_rate(text: str, label: str) -> float | Skipped:
