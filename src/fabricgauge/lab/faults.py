@@ -241,23 +241,20 @@ def _apply_to_nodes(state: LabState) -> LabState:
     directory = Path(state.directory)
     networks = [network.name for network in state.networks]
     write_hosts(directory, networks, [node.name for node in state.nodes], state.faults)
-    _write_limits(directory / LIMITS, state.faults)
-    for sender in state.senders:  # they start anew, so that a changed rate takes effect
-        if is_alive(sender):
-            with suppress(ProcessLookupError):
-                os.kill(sender.pid, signal.SIGKILL)
-    senders = (_start_sender(state, fault) for fault in _select(state.faults, "drops"))
-    return msgspec.structs.replace(state, senders=tuple(senders))
-
-
-def _write_limits(folder: Path, faults: Sequence[LabFault]) -> None:
-    limits = {fault.node: int(fault.amount) for fault in _select(faults, "memlock")}
+    limits = {fault.node: int(fault.amount) for fault in _select(state.faults, "memlock")}
+    folder = directory / LIMITS
     folder.mkdir(exist_ok=True)
     for file in folder.iterdir():
         if file.name not in limits:
             file.unlink()
     for node, limit_bytes in limits.items():
         (folder / node).write_text(f"{limit_bytes // 1024}\n")
+    for sender in state.senders:  # they start anew, so that a changed rate takes effect
+        if is_alive(sender):
+            with suppress(ProcessLookupError):
+                os.kill(sender.pid, signal.SIGKILL)
+    senders = (_start_sender(state, fault) for fault in _select(state.faults, "drops"))
+    return msgspec.structs.replace(state, senders=tuple(senders))
 
 
 def _start_sender(state: LabState, fault: LabFault) -> NodeHolder:

@@ -350,10 +350,12 @@ def describe_run(directory: RunDirectory) -> StoredRun:
     Raises:
         StoreError: a file is damaged.
     """
-    started_utc = directory.read("run.json", _About).started_utc
-    return describe(
-        directory, _kind(directory), started_utc, read_nodes(directory), read_overall(directory)
-    )
+    started_utc, kind = directory.read("run.json", _About).started_utc, "check"
+    if directory.has("batch.json"):
+        kind = "submit"
+    elif directory.has("plan.json") and directory.read("plan.json", _Plan).tool == "import":
+        kind = "import"
+    return describe(directory, kind, started_utc, read_nodes(directory), read_overall(directory))
 
 
 def describe(
@@ -365,13 +367,6 @@ def describe(
         started_utc = "{}-{}-{}T{}:{}:{}Z".format(*match.groups())
     path = str(directory.path)
     return StoredRun(path, kind, started_utc, nodes, verdict, directory.complete, problem)
-
-
-def _kind(directory: RunDirectory) -> str:
-    if directory.has("batch.json"):
-        return "submit"
-    tool = directory.read("plan.json", _Plan).tool if directory.has("plan.json") else ""
-    return "import" if tool == "import" else "check"
 
 
 def read_nodes(directory: RunDirectory, folder: str = "") -> tuple[str, ...]:

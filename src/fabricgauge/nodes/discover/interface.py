@@ -160,24 +160,17 @@ def build_surveyed_fabric(
     """
     from fabricgauge.nodes.discover.survey.understand import explain_unasked
 
-    parsed = [
-        _get_node(inventory, unasked)
-        for inventory in inventories
-        if inventory.node != (unasked := explain_unasked(inventory.name))
-        or inventory.printed_interfaces
-    ]
+    parsed: list[Node | Unreached] = []
+    for inventory in inventories:
+        if isinstance(node := inventory.node, Node):
+            # All sources together know its adapters and ports.
+            parts = {"adapters": inventory.adapters, "rdma_ports": inventory.rdma_ports}
+            parsed.append(msgspec.structs.replace(node, **parts))
+        elif node != explain_unasked(inventory.name):
+            parsed.append(Unreached(inventory.name, node.reason))
+        elif inventory.printed_interfaces:
+            parsed.append(inventory.printed_node)
     return _build_fabric(parsed, declared, virtual)
-
-
-def _get_node(inventory: Inventory, unasked: Skipped) -> Node | Unreached:
-    """Return the node with the adapters and ports of all sources together."""
-    if inventory.printed_interfaces and inventory.node == unasked:
-        return inventory.printed_node
-    if isinstance(inventory.node, Skipped):
-        return Unreached(inventory.name, inventory.node.reason)
-    return msgspec.structs.replace(
-        inventory.node, adapters=inventory.adapters, rdma_ports=inventory.rdma_ports
-    )
 
 
 def find_network_changes(
@@ -192,15 +185,11 @@ def find_network_changes(
     hosts = tuple(host for host in access.hosts if host.node in member_nodes)
     with closing(ask_nodes(hosts, timeout_s)) as answers:
         nodes = {answer.node: parse_answer(answer) for answer in answers}
-    return tuple(
-        dict.fromkeys(
-            change
-            for member in network.members
-            for change in find_member_changes(
-                network, member, fabric.node(member.node), nodes.get(member.node)
-            )
-        )
-    )
+    changes: dict[NetworkChange, None] = {}
+    for member in network.members:
+        before, now = fabric.node(member.node), nodes.get(member.node)
+        changes |= dict.fromkeys(find_member_changes(network, member, before, now))
+    return tuple(changes)
 
 
 def find_member_changes(

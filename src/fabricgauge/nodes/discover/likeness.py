@@ -267,19 +267,14 @@ def _list_memberships(
     """``adapters`` are by the part's name that like nodes have in common."""
     parts = {name: part for part, adapter in adapters.items() for name in adapter.interfaces}
     for network, network_members in members.items():
-        yield (
-            f"end in {network}",
-            "; ".join(_describe_member(node, member, parts) for member in network_members),
-        )
-
-
-def _describe_member(node: Node, member: Member, parts: Mapping[str, str]) -> str:
-    """Link and MTU of an adapter's interface are compared with the adapter."""
-    if member.interface in parts:
-        return f"on {parts[member.interface].removeprefix(ADAPTER)}"
-    interface = node.interface(member.interface)
-    state = f"{_describe_link(interface)}, " if isinstance(interface, Interface) else ""
-    return f"{state}MTU {member.mtu_bytes}"
+        ends: list[str] = []
+        for member in network_members:
+            interface = node.interface(member.interface)
+            state = f"{_describe_link(interface)}, " if isinstance(interface, Interface) else ""
+            # Link and MTU of an adapter's interface are compared with the adapter.
+            part = parts.get(member.interface, "").removeprefix(ADAPTER)
+            ends.append(f"on {part}" if part else f"{state}MTU {member.mtu_bytes}")
+        yield f"end in {network}", "; ".join(ends)
 
 
 #: Sizes of memory within this share of each other are one size: firmware takes more or less.
@@ -428,7 +423,14 @@ def _describe_class(node_class: _Class) -> LikeNodes:
             majority[attribute] = usual
     odd_nodes = {node for oddity in oddities for node in oddity.nodes}
     names = tuple(member.name for member in node_class.members)
-    namings = tuple(_list_namings(node_class.members, majority))
+    namings: list[InterfaceNaming] = []
+    for part in (attribute for attribute in majority if attribute.startswith(ADAPTER)):
+        interfaces = {
+            member.name: member.interfaces[part]
+            for member in node_class.members
+            if part in member.interfaces
+        }
+        namings.append(InterfaceNaming(part, _sort_by_frequency(interfaces)))
     return LikeNodes(
         nodes=names,
         example=next((name for name in names if name not in odd_nodes), names[0]),
@@ -459,15 +461,6 @@ def _collect_ballots(members: Sequence[Traits]) -> Iterator[tuple[str, dict[str,
             if (part or kind == "end") and 2 * len(holders) <= len(members):
                 continue
             yield attribute, {**lacking, **ballots} if kind in ("part", "end") else ballots
-
-
-def _list_namings(members: Sequence[Traits], majority: dict[str, str]) -> Iterator[InterfaceNaming]:
-    """Yield the names of each part's interfaces, the most frequent first."""
-    for part in (attribute for attribute in majority if attribute.startswith(ADAPTER)):
-        names = {
-            member.name: member.interfaces[part] for member in members if part in member.interfaces
-        }
-        yield InterfaceNaming(part, _sort_by_frequency(names))
 
 
 def _sort_by_frequency(ballots: Mapping[str, str]) -> tuple[tuple[str, tuple[str, ...]], ...]:

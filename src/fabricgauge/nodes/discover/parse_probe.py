@@ -284,16 +284,13 @@ def _parse_link_text(head: re.Match[str], body: list[str]) -> IpLink:
     is_unnamed = parent is None or _UNNAMED.fullmatch(parent)  # it is in another namespace
     return IpLink(
         name, int(index), tuple(flags.split(",")), int(mtu), state[1] if state else "UNKNOWN", mac,
-        tuple(IpAddress("inet", inet[1], _parse_prefix(inet[1], inet[2])) for inet in inets),
+        tuple(
+            # A point-to-point address has no printed length: its subnet is the address alone.
+            IpAddress("inet", ip, int(length) if length else 128 if ":" in ip else 32)
+            for ip, length in map(re.Match.groups, inets)
+        ),
         medium, master[1] if master else "", "" if is_unnamed else parent,
     )  # fmt: skip
-
-
-def _parse_prefix(ip: str, length: str | None) -> int:
-    """A point-to-point address has no printed length: its subnet is the address alone."""
-    if length is not None:
-        return int(length)
-    return 128 if ":" in ip else 32
 
 
 def parse_addresses(section: AnswerSection, link: IpLink) -> tuple[Address, ...]:

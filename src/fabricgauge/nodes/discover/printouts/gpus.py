@@ -168,7 +168,12 @@ def parse_rocm_smi(text: str, argument: str = "") -> Parts:
                     (row, column): word for column, word in zip(columns, words[1:], strict=False)
                 }
                 facts.setdefault(row, {})
-    gpus = tuple(_make_gpu(index, facts[index]) for index in sorted(facts))
+    gpus: list[Gpu] = []
+    for index, values in sorted(facts.items()):
+        numa = parse_whole(values.get("(Topology) Numa Node", ""), "the NUMA node", 1 << 16)
+        product = next((values[key] for key in values if key.startswith("Card")), "")
+        bus = pci.parse_address(values.get("PCI Bus", "")) or ""
+        gpus.append(Gpu(index, product, bus, numa, (), Skipped("rocm-smi does not give it")))
     troubles = report_unrecognised(_ROCM_SMI, text, gpus)
     weights = tables.get("Weight", {})
     links = tuple(
@@ -176,11 +181,4 @@ def parse_rocm_smi(text: str, argument: str = "") -> Parts:
         for pair, word in tables.get("Link Type", {}).items()
         if word in _TYPES
     )
-    return Parts(gpus=gpus, gpu_links=links, troubles=troubles)
-
-
-def _make_gpu(index: int, facts: dict[str, str]) -> Gpu:
-    numa_node = parse_whole(facts.get("(Topology) Numa Node", ""), "the NUMA node", largest=1 << 16)
-    product = next((facts[key] for key in facts if key.startswith("Card")), "")
-    bus = pci.parse_address(facts.get("PCI Bus", "")) or ""
-    return Gpu(index, product, bus, numa_node, (), Skipped("rocm-smi does not give it"))
+    return Parts(gpus=tuple(gpus), gpu_links=links, troubles=troubles)

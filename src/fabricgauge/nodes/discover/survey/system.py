@@ -91,18 +91,16 @@ def _parse_services(text: str) -> Facts:
 def _parse_interrupts(interface: str, text: str) -> Facts:
     """Return ``12 on 4 processors``: the number of interrupts and of processors that serve them."""
     lists = re.findall(r"^\d+/effective_affinity_list:([\d,-]+)$", text, re.MULTILINE)
-    processors = {number for ranges in lists for number in _parse_ranges(ranges)}
+    processors: set[int] = set()
+    for match in re.finditer(
+        r"(?:^|,)([0-9]{1,6})(?:-([0-9]{1,6}))?(?=,|$)", "\n".join(lists), re.M
+    ):
+        first, last = int(match[1]), int(match[2] or match[1])  # at most 4096 of a range
+        processors.update(range(first, min(last, first + 4095) + 1))
     if not lists:
         return {}
     plural = "" if len(processors) == 1 else "s"
     return {f"irqs of {interface}": f"{len(lists)} on {len(processors)} processor{plural}"}
-
-
-def _parse_ranges(text: str) -> Iterator[int]:
-    """Yield the numbers of ``0-3,7``, at most 4096 of a range."""
-    for match in re.finditer(r"(?:^|,)([0-9]{1,6})(?:-([0-9]{1,6}))?(?=,|$)", text):
-        first, last = int(match[1]), int(match[2] or match[1])
-        yield from range(first, min(last, first + 4095) + 1)
 
 
 #: Interfaces and subnets that are kept.

@@ -5,13 +5,14 @@ same measurement contradict each other, a trouble names both.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import ProbeError
-from fabricgauge.model.fabric import Interface, Node
-from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort, Stack
+from fabricgauge.model.fabric import Node
+from fabricgauge.model.inventory import Adapter, Inventory, RdmaPort
 from fabricgauge.nodes.discover.parse_probe import Sections, build_node
 from fabricgauge.nodes.discover.printouts.parsing import Parts, parse_pairs
 from fabricgauge.nodes.discover.sections import split_answer, split_survey
@@ -44,6 +45,7 @@ _SYSTEM: dict[str, Callable[[dict[str, str]], Parts]] = {
 }
 
 Parse = Callable[[str, str], Parts | None]
+_T = TypeVar("_T")
 
 
 def build_inventory(
@@ -198,25 +200,35 @@ def merge_sources(
             dict.fromkeys(entry for source in sources for entry in source.parts.nearness)
         ),
         routes=next((source.parts.routes for source in sources if source.parts.routes), ()),
-        stacks=_merge_stacks(stack for source in sources for stack in source.parts.stacks),
+        stacks=_merge_once(
+            (stack for source in sources for stack in source.parts.stacks),
+            lambda stack: (stack.kind, stack.version),
+            lambda stack: stack.path,
+        ),
         modules=tuple(sorted({module for source in sources for module in source.parts.modules})),
         facts=dict(sorted(facts.items())),
         troubles=tuple(distinct_troubles[:MAX_TROUBLES] + hidden_line),
         sources=tuple(source.name for source in sources if source.parts != Parts()),
         rules=next((source.parts.rules for source in sources if source.parts.rules), ()),
         tables=next((source.parts.tables for source in sources if source.parts.tables), ()),
-        printed_interfaces=_merge_interfaces(sources),
+        # ip link has no addresses, and ip addr may have them.
+        printed_interfaces=_merge_once(
+            (interface for source in sources for interface in source.parts.interfaces),
+            lambda interface: interface.name,
+            lambda interface: interface.addresses,
+        ),
     )
 
 
-def _merge_interfaces(sources: Iterable[PartsSource]) -> tuple[Interface, ...]:
-    """Return each interface once; ``ip link`` has no addresses, and ``ip addr`` may have them."""
-    merged: dict[str, Interface] = {}
-    for source in sources:
-        for interface in source.parts.interfaces:
-            known = merged.setdefault(interface.name, interface)
-            if interface.addresses and not known.addresses:
-                merged[interface.name] = interface
+def _merge_once(
+    items: Iterable[_T], identify: Callable[[_T], object], get_detail: Callable[[_T], object]
+) -> tuple[_T, ...]:
+    """Return each item once: the first with the detail that some sources lack, else the first."""
+    merged: dict[object, _T] = {}
+    for item in items:
+        known = merged.setdefault(identify(item), item)
+        if get_detail(item) and not get_detail(known):
+            merged[identify(item)] = item
     return tuple(merged.values())
 
 
@@ -229,13 +241,3 @@ def _choose_kind_by_ports(adapter: Adapter, ports: Sequence[RdmaPort]) -> Adapte
     if adapter.kind in VAGUE and (adapter.interfaces or protocols):
         return msgspec.structs.replace(adapter, kind="ethernet")
     return adapter
-
-
-def _merge_stacks(stacks: Iterable[Stack]) -> tuple[Stack, ...]:
-    """Return each kind and version once, with its path if a source knows it."""
-    merged: dict[tuple[str, str], Stack] = {}
-    for stack in stacks:
-        known_stack = merged.setdefault((stack.kind, stack.version), stack)
-        if stack.path and not known_stack.path:
-            merged[stack.kind, stack.version] = stack
-    return tuple(merged.values())
