@@ -25,8 +25,7 @@ from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.nodes import process
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, run_lock
 from fabricgauge.store.run_files import (
     About,
     append_job,

@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.store.holding import OWNER, RunOwner, run_lock
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import OWNER, RunDirectory, RunOwner, run_lock
 
 
 @pytest.fixture
@@ -27,7 +26,7 @@ def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr("fabricgauge.store.holding.fcntl.flock", refuse)
+    monkeypatch.setattr("fabricgauge.store.run_directory.fcntl.flock", refuse)
 
 
 def test_a_run_is_free_again_once_it_is_let_go(directory: RunDirectory) -> None:
@@ -98,7 +97,7 @@ def test_whoever_waits_for_the_file_of_one_that_just_ended_gets_a_new_one(
             first.append(file)
             (directory.path / OWNER).unlink()
 
-    monkeypatch.setattr("fabricgauge.store.holding.fcntl.flock", removed_meanwhile)
+    monkeypatch.setattr("fabricgauge.store.run_directory.fcntl.flock", removed_meanwhile)
     with run_lock(directory):
         assert (directory.path / OWNER).exists()
 
@@ -106,7 +105,7 @@ def test_whoever_waits_for_the_file_of_one_that_just_ended_gets_a_new_one(
 HOLD = """
 import sys
 from pathlib import Path
-from fabricgauge.store.holding import run_lock
+from fabricgauge.store.run_directory import run_lock
 from fabricgauge.store.run_directory import RunDirectory
 with run_lock(RunDirectory(Path(sys.argv[1]))):
     print("held", flush=True)

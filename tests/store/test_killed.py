@@ -22,8 +22,7 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Run
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_directory import RunDirectory, find, run_lock
 from fabricgauge.store.run_files import (
     About,
     LaunchLine,

@@ -45,8 +45,7 @@ from fabricgauge.model.words.figures import link_rate
 from fabricgauge.nodes.discover.interface import discover_head
 from fabricgauge.nodes.discover.ports import list_port_endpoints
 from fabricgauge.nodes.process import end_marked
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import RunDirectory, find
+from fabricgauge.store.run_directory import RunDirectory, find, run_lock
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
 from fabricgauge.store.settings import Settings
 

@@ -17,8 +17,7 @@ from fabricgauge.features.application.scale import find_application, make_scale_
 from fabricgauge.features.application.scale_content import overall
 from fabricgauge.model.verdict import exit_status
 from fabricgauge.store import settings
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_directory import RunDirectory, run_lock
 
 #: All words from the first argument on are the program's.
 _OF_PROGRAM = {**HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False}

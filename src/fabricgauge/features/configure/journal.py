@@ -20,8 +20,7 @@ from fabricgauge.model.errors import StoreError
 from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.reading import read_bytes
 from fabricgauge.store.files.writing import make_folder, reporting, stream
-from fabricgauge.store.holding import try_lock
-from fabricgauge.store.run_directory import DAMAGED, now_utc, read_json, write_json
+from fabricgauge.store.run_directory import DAMAGED, now_utc, read_json, try_lock, write_json
 
 PLAN, LINES = "plan.json", "journal.jsonl"
 

@@ -21,8 +21,7 @@ from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import UsageError
 from fabricgauge.nodes.launch.launchers.nodes import expand
 from fabricgauge.store import settings
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import find
+from fabricgauge.store.run_directory import find, run_lock
 
 #: The directory of all runs, and how a run is shown.
 result_options = combine_options(

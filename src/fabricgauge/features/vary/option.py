@@ -28,8 +28,7 @@ from fabricgauge.model.run import StoredRun
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
-from fabricgauge.store.holding import run_lock
-from fabricgauge.store.run_directory import RunDirectory, describe, find, read_nodes
+from fabricgauge.store.run_directory import RunDirectory, describe, find, read_nodes, run_lock
 from fabricgauge.store.settings import Settings
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
