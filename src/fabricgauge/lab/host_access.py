@@ -3,7 +3,6 @@
 Two programs that measure would share the links unnoticed.
 """
 
-import fcntl
 import os
 import platform
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from fabricgauge.lab.state import LabState, Marks, lab_directory, load, load_com
 from fabricgauge.model.errors import LabError, UsageError
 from fabricgauge.model.fabric import DeclaredNetwork
 from fabricgauge.model.host_access import Host, HostAccess
+from fabricgauge.store.run_directory import try_lock
 
 #: File that the measuring program locks; it holds its process id.
 USE = "use"
@@ -93,14 +93,11 @@ def hold_lab(name: str) -> Iterator[None]:
     """
     file = os.open(lab_directory(name) / USE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            user = process_using(name)
+        if not try_lock(file):
             raise UsageError(
-                f"process {user} measures lab {name!r} now; wait until it ends, or choose another"
-                " lab"
-            ) from None
+                f"process {process_using(name)} measures lab {name!r} now; wait until it ends, or"
+                " choose another lab"
+            )
         os.ftruncate(file, 0)
         os.pwrite(file, str(os.getpid()).encode(), 0)
         yield
@@ -141,9 +138,6 @@ def process_using(name: str) -> str:
     except OSError:
         return ""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return path.read_text(errors="replace") or "unknown"
+        return "" if try_lock(file) else path.read_text(errors="replace") or "unknown"
     finally:
         os.close(file)
-    return ""

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.model.errors import LabError, UsageError
+from fabricgauge.store.files.writing import write_whole
 
 _FILE = "lab.json"
 
@@ -193,10 +194,8 @@ def load_marks(directory: Path) -> Marks | None:
 
 def save(state: LabState) -> None:
     """Replace the lab's file; a reader gets the old or the new file, never a part."""
-    directory = Path(state.directory)
-    temporary = directory / f".{_FILE}.{os.getpid()}"
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
-    temporary.replace(directory / _FILE)
+    content = msgspec.json.format(msgspec.json.encode(state)) + b"\n"
+    write_whole(Path(state.directory) / _FILE, content, sync=False)
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
