@@ -391,11 +391,7 @@ def _find_second_launch(
                 f"launches.jsonl: it ended after {duration(end.ended.wall_s)}, and results.jsonl"
                 f" has records of {duration(lasted_s)}"
             )
-    yield from _find_second_log(records)
-
-
-def _find_second_log(records: Sequence[Record]) -> Iterator[str]:
-    """Yield sentences on tables that the log of one file cannot have."""
+    # Tables that the log of one file cannot have.
     curves = [record for record in records if isinstance(record, SuiteCurve)]
     sources = [*dict.fromkeys(curve.source for curve in curves if curve.source)]
     if len(sources) > 1:
@@ -405,10 +401,8 @@ def _find_second_log(records: Sequence[Record]) -> Iterator[str]:
     for digest, count in counts.most_common(1):
         table = tables[digest]
         if count > 1:
-            yield (
-                f"results.jsonl: {table.source}:{table.first_line} {table.benchmark} occurs"
-                f" {count} times"
-            )
+            place = f"{table.source}:{table.first_line}"
+            yield f"results.jsonl: {place} {table.benchmark} occurs {count} times"
 
 
 def _digest(curve: SuiteCurve) -> bytes:
@@ -417,9 +411,18 @@ def _digest(curve: SuiteCurve) -> bytes:
 
 def _damage(record: Record, ranks: int) -> str:
     """Return the damage of a record of a launch with ``ranks`` ranks; 0 ranks means unknown."""
-    rank = _highest_rank(record)
-    if ranks and rank >= ranks:
-        return f"it names rank {rank} of {ranks}"
+    named: Iterable[int] = ()
+    if isinstance(record, Placement):
+        named = (record.rank,)
+    elif isinstance(record, Round):
+        named = (*record.origins, *record.targets)
+    elif isinstance(record, Measurement):
+        with_counters = (counters.rank for counters in record.counters)
+        with_processors = (use.rank for use in record.processors)
+        named = (record.origin, record.target, *with_counters, *with_processors)
+    highest = max(named, default=-1)
+    if ranks and highest >= ranks:
+        return f"it names rank {highest} of {ranks}"
     if isinstance(record, Round):
         arrays = (
             record.targets, record.samples, record.minimum_ps, record.median_ps,
@@ -428,20 +431,6 @@ def _damage(record: Record, ranks: int) -> str:
         if {len(array) for array in arrays} != {len(record.origins)}:
             return f"round {record.round} of {record.case} has arrays of different lengths"
     return ""
-
-
-def _highest_rank(record: Record) -> int:
-    """Return the highest rank in a record, -1 without any."""
-    ranks: Iterable[int] = ()
-    if isinstance(record, Placement):
-        ranks = (record.rank,)
-    elif isinstance(record, Round):
-        ranks = (*record.origins, *record.targets)
-    elif isinstance(record, Measurement):
-        with_counters = (counters.rank for counters in record.counters)
-        with_processors = (use.rank for use in record.processors)
-        ranks = (record.origin, record.target, *with_counters, *with_processors)
-    return max(ranks, default=-1)
 
 
 _JOBS_FILE, _BATCH = "jobs.jsonl", "batch.json"
