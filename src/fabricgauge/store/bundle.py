@@ -161,16 +161,14 @@ def _read_index(path: Path) -> BundleIndex:
 def _unread(path: Path) -> Iterator[str]:
     """Return entries without readable text; hidden entries belong to editors or the system."""
     for entry in _entries(path):
-        children = _entries(entry) if entry.is_dir() else []
-        texts = {*_files(entry)} if children else set[Path]()
-        for item in (entry, *children):
+        items = _entries(entry) if entry.is_dir() else [entry]
+        if entry.is_dir() and not any(map(_is_text, items)):
+            yield f"{shown(entry.name)}: the folder holds no printout ({_ENDINGS})"
+        for item in items:
             name = shown(str(item.relative_to(path)))
-            if item is entry and item.is_dir():
-                if not texts:
-                    yield f"{name}: the folder holds no printout ({_ENDINGS})"
-            elif item.is_dir():
+            if item.is_dir():
                 yield f"{name}: a folder below a node's"
-            elif item not in texts and not _is_text(item):
+            elif not _is_text(item):
                 yield f"{name}: its ending is none of {_ENDINGS}"
 
 
