@@ -129,14 +129,7 @@ def _bring_up_namespaces(spec: LabSpec, state: LabState) -> LabState:
     state = msgspec.structs.replace(state, nodes=nodes, net_inodes=inodes)
     save(state)
     _write_table(state)
-    holder.batch(switch, "ip", cabling.switch_links(state))
-    holder.batch(switch, "tc", cabling.switch_shaping(state))
-
-    def connect(node: LabNode) -> None:
-        holder.batch(node.holder, "ip", cabling.node_links(state, node))
-        holder.batch(node.holder, "tc", cabling.node_shaping(state))
-
-    _run_parallel(connect, nodes)
+    _wire(state, switch)
     return state
 
 
@@ -216,6 +209,17 @@ def _start_holder(state: LabState, node: str, switch: NodeHolder | None) -> Node
     if identified.net_inode == holder.net_inode(os.getpid()):
         raise LabError("the lab's namespaces were not made; nothing was changed")
     return identified
+
+
+def _wire(state: LabState, switch: NodeHolder) -> None:
+    holder.batch(switch, "ip", cabling.switch_links(state))
+    holder.batch(switch, "tc", cabling.switch_shaping(state))
+    _run_parallel(lambda node: _connect(state, node), state.nodes)
+
+
+def _connect(state: LabState, node: LabNode) -> None:
+    holder.batch(node.holder, "ip", cabling.node_links(state, node))
+    holder.batch(node.holder, "tc", cabling.node_shaping(state))
 
 
 def _run_parallel(action: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
