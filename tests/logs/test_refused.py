@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 
 from fabricgauge.check import import_logs
+from fabricgauge.check.conclude import conclude
+from fabricgauge.judge.ceiling.stated import stated_network
+from fabricgauge.judge.thresholds import thresholds_from
 from fabricgauge.logs.read_files import read_file
 from fabricgauge.logs.readers.suites import Found, read
 from fabricgauge.logs.refused import RefusedFile, refusal
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.progress import SILENT, Progress
 from fabricgauge.model.suite import UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.run_directory import RunDirectory
 
 OSU = b"# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n"
@@ -61,6 +65,42 @@ def test_a_refusal_points_to_the_line_that_looks_most_like_a_suite(
         import_logs.import_logs(sources, directory, (), SILENT)
     assert f"a.log, {line}" in str(refused.value)
     assert told in str(refused.value).partition(": expected ")[2]
+
+
+NCCL = """# nThread 1 nGpus 1 minBytes 1048576 maxBytes 2097152 step: 2(factor) warmup iters: 5 iters: 20
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1    157.3    6.66   12.50    {0}    157.3    6.66   12.50    {0}
+     2097152        524288     float     sum      -1    162.7   12.89   24.17    {0}    162.7   12.89   24.17    {0}
+"""  # noqa: E501
+CHECKED = """# OSU MPI Bandwidth Test v7.4
+# Datatype: MPI_CHAR.
+# Size      Bandwidth (MB/s)        Validation
+1048576              12184.81              {0}
+4194304              12256.06              {0}
+"""
+
+
+@pytest.mark.parametrize(
+    ("log", "outcome"),
+    [
+        (CHECKED.format("Fail"), Outcome.FAIL),
+        (NCCL.format(5), Outcome.FAIL),
+        (CHECKED.format("Pass"), Outcome.SKIPPED),
+        (NCCL.format(0), Outcome.SKIPPED),
+    ],
+)
+def test_wrong_data_in_each_row_is_judged_and_not_refused(
+    tmp_path: Path, log: str, outcome: Outcome
+) -> None:
+    path = tmp_path / "log"
+    path.write_text(log)
+    sources = import_logs.sources_of(path, stated_network("edr"))
+    directory = RunDirectory.create(tmp_path / "runs")
+    run = import_logs.import_logs(sources, directory, (), SILENT)
+    verdicts = conclude(run, thresholds_from({}, "")).verdicts
+    assert [one.outcome for one in verdicts if one.rule == "data"] == [outcome]
 
 
 def test_of_many_files_five_are_told_of() -> None:

@@ -205,7 +205,7 @@ def _entries(
             directory.copy_raw(folder, source.path, source.within, MAX_COPY_BYTES)
         figures, without = False, RefusedFile(source.name)
         for content in limit_contents(source.contents, source.name, progress, max_tables):
-            figures = figures or (isinstance(content, SuiteCurve) and bool(content.points))
+            figures = figures or (isinstance(content, SuiteCurve) and _shows_result(content))
             without = without if figures else without.with_results((content,))
             yield run_files.ResultLine(number, 1, content)
         if not figures:
@@ -213,6 +213,11 @@ def _entries(
                 nearest = find_likest_line(source.path, source.name, source.within)
                 without = without.with_results((nearest,) if nearest else ())
             refused.append(without)
+
+
+def _shows_result(curve: SuiteCurve) -> bool:
+    """Check for a figure, or for wrong data: a fault of the network needs no figure."""
+    return bool(curve.points) or any(failure.trouble == "corrupt" for failure in curve.failures)
 
 
 def _started(number: int, source: Source) -> run_files.LaunchLine:
