@@ -65,16 +65,13 @@ def _mix(
     site: str = "",
 ) -> CallMix:  # fmt: skip
     """Return a call's totals, with a class of sizes if the least and the largest share one."""
-    classes = {int(_unrounded(size)).bit_length() for size in sizes}
+    # The largest size that is printed so counts: a power of two must stay in its class.
+    unrounded = (size * (1 + _ROUNDED_BY) if size >= _EXACT_BELOW else size for size in sizes)
+    classes = {int(size).bit_length() for size in unrounded}
     least = 1 << classes.pop() >> 1 if len(classes) == 1 else None
     kind = next(kind for form, kind in _KINDS if re.match(form, call, re.IGNORECASE))
     within = ranks if kind == "Collective" else 0
     return CallMix(call, kind, least, "unknown", within, 0, calls, int(moved), time_s, site)
-
-
-def _unrounded(size: float) -> float:
-    """Return the largest size that is printed so: a power of two must stay in its class."""
-    return size * (1 + _ROUNDED_BY) if size >= _EXACT_BELOW else size
 
 
 #: Notes on a report: the first on each, the second only on one without sizes.

@@ -223,7 +223,10 @@ def predict(
         between = [call for call in placed if _crosses_nodes(call)]
         cautions = (*cautions, *([_UNPLACED] if between else []))
     for call in between:
-        size = _message_bytes(call)
+        # The mean size of one message; for an alltoall that of a pair.
+        size = call.bytes / max(1, call.calls)
+        if "lltoall" in call.call and call.ranks:
+            size /= call.ranks
         bounds = [_call_bounds(stack, call, size, nodes, neighbours) for stack in stacks]
         if bounds[0] is None or bounds[1] is None:
             ranks = f" of {call.ranks} ranks" if call.ranks else ""
@@ -232,18 +235,10 @@ def predict(
         on_a, on_b = (call.calls * times for times, _ in (bounds[0], bounds[1]))
         sums[0] += on_a
         sums[1] += on_b
-        rows.append(
-            PredictedMix(
-                call.call,
-                call.least_bytes,
-                call.calls,
-                _as_bounds(on_a),
-                _as_bounds(on_b),
-                bounds[0][1],
-                call.site,
-                call.bytes,
-            )
-        )
+        rows.append(PredictedMix(
+            call.call, call.least_bytes, call.calls, _as_bounds(on_a), _as_bounds(on_b),
+            bounds[0][1], call.site, call.bytes,
+        ))  # fmt: skip
     calls = sum(call.calls for call in between)
     covered = 1.0 - sum(without.values()) / calls if calls else 0.0
     least_ratio, most_ratio = (_ratio(sums[1][bound], sums[0][bound]) for bound in (0, 1))
@@ -275,12 +270,6 @@ def _crosses_nodes(call: CallMix) -> bool:
     return call.kind == "Collective" or (
         call.kind in _MESSAGE_KINDS and call.least_bytes is not None
     )
-
-
-def _message_bytes(call: CallMix) -> float:
-    """Return the mean size of one message; for an alltoall that of a pair."""
-    mean_bytes = call.bytes / max(1, call.calls)
-    return mean_bytes / call.ranks if "lltoall" in call.call and call.ranks else mean_bytes
 
 
 def _call_bounds(

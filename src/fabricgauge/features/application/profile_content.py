@@ -9,7 +9,6 @@ import msgspec
 from fabricgauge.features.application.profile_values import (
     ApplicationProfile,
     CallMix,
-    CallSite,
     RankProfile,
 )
 from fabricgauge.model.words.figures import amount, duration, percent, size
@@ -160,13 +159,13 @@ def _sizes(profile: ApplicationProfile, every_s: float) -> doc.Section:
 
 
 def _sites(profile: ApplicationProfile) -> doc.Section:
-    """Show the places in the program that sent the most bytes."""
     recorded = any(site.path for site in profile.sites)
     rows = tuple(
         (
             f"MPI_{site.call}", site.site, f"{site.calls:,}", amount(site.bytes),
             amount(site.mean_bytes), percent(site.sent_share),
-            *(_place_cells(site) if recorded else ()),
+            *((duration(site.time_s), site.path.rsplit("/", 1)[-1], hex(site.address))
+              if recorded else ()),
         )
         for site in profile.sites
     )  # fmt: skip
@@ -178,10 +177,6 @@ def _sites(profile: ApplicationProfile) -> doc.Section:
     if recorded:
         blocks.append(doc.Paragraph(LINE_OF_SITE, kind="soft"))
     return doc.Section("sites", "Call sites, by the bytes that they sent", tuple(blocks))
-
-
-def _place_cells(site: CallSite) -> tuple[str, str, str]:
-    return duration(site.time_s), site.path.rsplit("/", 1)[-1], hex(site.address)
 
 
 _KINDS = {

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -256,19 +257,13 @@ def _recorder_on_nodes(
             yield msgspec.structs.replace(app, library=library, records_folder=folder)
         finally:
             if folder:
-                _remove_records(hosts, folder)
-
-
-def _remove_records(hosts: Sequence[Host], folder: str) -> None:
-    def remove(host: Host) -> None:
-        process.run(host.through(("rm", "-rf", "--", folder)), timeout_s=TIMEOUT_S)
-
-    with ThreadPoolExecutor(min(AT_ONCE, len(hosts))) as pool:
-        list(pool.map(remove, hosts))
+                remove = ("rm", "-rf", "--", folder)
+                with ThreadPoolExecutor(min(AT_ONCE, len(hosts))) as pool:
+                    argvs = [host.through(remove) for host in hosts]
+                    list(pool.map(partial(process.run, timeout_s=TIMEOUT_S), argvs))
 
 
 def _fetch_profile(host: Host, folder: str, place: Path) -> None:
-    """Copy the profile that rank 0 wrote on its node, if it wrote one."""
     print_it = 'for file in "$1"/*.profile; do base64 <"$file"; done'
     done = process.run(host.through(("sh", "-c", print_it, "sh", folder)), timeout_s=TIMEOUT_S)
     with suppress(ValueError):
@@ -368,7 +363,6 @@ def _command(
 
 
 def _levels(scale_design: Design, arm: int) -> dict[str, str]:
-    """Return the level of each factor by its name."""
     names = (varied_factor.name for varied_factor in scale_design.factors)
     return dict(zip(names, scale_design.arms[arm], strict=True))
 
@@ -390,7 +384,6 @@ def _verdicts(
     own_launch: Launch, launch: PlannedLaunch, target: Target, fabric: Fabric,
     directory: RunDirectory,
 ) -> tuple[Verdict, ...]:  # fmt: skip
-    """Judge placement and path by the rules of any run."""
     plan = Plan("scale", Stopping(0.0, 0.0), False, (launch,), tool="application")
     run = Run(directory.identity, "", (), {}, fabric, plan, (own_launch,), complete=True)
     context = Context(run, ceilings(fabric.networks), target.thresholds)

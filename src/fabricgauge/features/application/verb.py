@@ -74,7 +74,6 @@ def profile(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> 
 
 
 def _print_variables(command: tuple[str, ...], mpi_name: str, root: Path) -> None:
-    """Print the variables that a job script exports, and the command that shows its profile."""
     mpi = profiling.mpi_of_command(command, mpi_name)
     directory = RunDirectory.create(root)
     for name, value in profiling.variables(mpi, directory.raw(profiling.FOLDER).absolute()).items():

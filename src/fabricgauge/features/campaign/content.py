@@ -12,7 +12,6 @@ from fabricgauge.features.campaign.campaign_file import (
 )
 from fabricgauge.judge.stats.curves import suite_curves
 from fabricgauge.model.ceiling import Ceiling
-from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.reference import Reference
@@ -83,15 +82,11 @@ class MeasuredCampaign(msgspec.Struct, frozen=True):
             outcomes.append(Outcome.WARN)
         if any(part.result.broken for part in self.parts) or not self.result.complete:
             outcomes.append(Outcome.INCONCLUSIVE)
-        return min(outcomes, key=_severity)
+        return min(outcomes, key=lambda outcome: (*_WORST, outcome).index(outcome))
 
 
 #: The worst outcome first, as the exit status counts them.
 _WORST = (Outcome.FAIL, Outcome.INVALID, Outcome.INCONCLUSIVE, Outcome.WARN, Outcome.PASS)
-
-
-def _severity(outcome: Outcome) -> int:
-    return _WORST.index(outcome) if outcome in _WORST else len(_WORST)
 
 
 def headline(measured: MeasuredCampaign) -> str:
@@ -143,10 +138,11 @@ def records(measured: MeasuredCampaign, _setting: Setting) -> Records:
 def document(measured: MeasuredCampaign, _setting: Setting) -> doc.Report:
     """Show the parts in the document's order."""
     campaign, outcome = measured.result.campaign, measured.outcome
+    tones: dict[str, doc.Tone] = {known.value: tone for known, tone in TONES.items()}
     rows = tuple(
         (
             doc.Cell(part.part.title, link=part.part.name),
-            doc.Cell(part.result.outcome or "–", tone=_tone(part.result.outcome)),
+            doc.Cell(part.result.outcome or "–", tone=tones.get(part.result.outcome, "")),
             part.result.left_out or part.result.headline or _published_finding(part),
             duration(part.result.wall_s) if part.result.wall_s >= 1 else "",
         )
@@ -174,11 +170,6 @@ def _published_finding(measured: MeasuredPart) -> str:
         if isinstance(block, doc.Paragraph) and block.kind == "strong":
             return block.text
     return "published figures only"
-
-
-def _tone(outcome: str) -> doc.Tone:
-    known = next((known for known in Outcome if known.value == outcome), None)
-    return TONES[known] if known is not None else ""
 
 
 def _without_repeats(parts: Iterable[MeasuredPart]) -> Iterator[MeasuredPart]:
@@ -320,7 +311,10 @@ def _picture(curves: Sequence[SuiteCurve], name: str, lines: tuple[Line, ...]) -
     quantity = curves[0].quantity
     unit = SHOWN[quantity][0]
     series = tuple(
-        PlotCurve(curve_label(curve), suite_marks(sorted(curve.points, key=_by_size), curve))
+        PlotCurve(
+            curve_label(curve),
+            suite_marks(sorted(curve.points, key=lambda point: point.message_bytes or 0), curve),
+        )
         for curve in curves
     )
     title = shortened(visible(f"{name}: {quantity.replace('_', ' ')}"), LONGEST_TITLE)
@@ -341,18 +335,18 @@ def _as_message_rates(
     for curve in curves:
         if curve.pattern not in patterns or curve.quantity != "bandwidth":
             continue
-        points = tuple(
-            msgspec.structs.replace(point, estimate=_divided(point.estimate, point.message_bytes))
-            for point in curve.points if point.message_bytes
-        )  # fmt: skip
+        points = []
+        for point in curve.points:
+            if by := point.message_bytes:
+                measured = point.estimate
+                rate = msgspec.structs.replace(
+                    measured, value=measured.value / by, low=measured.low / by,
+                    high=measured.high / by,
+                )  # fmt: skip
+                points.append(msgspec.structs.replace(point, estimate=rate))
         yield msgspec.structs.replace(
-            curve, quantity="message_rate", points=points, unit_rule="bandwidth / size"
+            curve, quantity="message_rate", points=tuple(points), unit_rule="bandwidth / size"
         )
-
-
-def _divided(estimate: Estimate, by: float) -> Estimate:
-    ends = (estimate.value / by, estimate.low / by, estimate.high / by)
-    return msgspec.structs.replace(estimate, value=ends[0], low=ends[1], high=ends[2])
 
 
 def _as_rates(curves: Sequence[SuiteCurve]) -> Iterator[SuiteCurve]:
@@ -380,10 +374,6 @@ def _rate(curve: SuiteCurve, point: SuitePoint) -> float | None:
     if curve.quantity != "time" or curve.pattern is None:
         return None
     return throughput(curve.pattern, point.message_bytes or 0, point.estimate.value)
-
-
-def _by_size(point: SuitePoint) -> int:
-    return point.message_bytes or 0
 
 
 KIND = Kind("campaign", document, data, records)

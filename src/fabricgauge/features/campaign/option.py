@@ -55,7 +55,11 @@ def run_campaign(
     progress.close()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     measured = measured_campaign(result, directory, thresholds)
-    html = _write_page(measured, directory)
+    html = "report.html in it"
+    try:
+        directory.write_bytes("report.html", page("campaign", measured))
+    except StoreError as error:
+        html = f"none: {error}"
     if result.complete:
         directory.finish()
     print_report(
@@ -73,14 +77,6 @@ def _discard_unless_measured(directory: RunDirectory) -> None:
         click.echo(f"The runs of its parts are kept in {directory.path}", err=True)
     else:
         directory.discard(copies=True)
-
-
-def _write_page(measured: MeasuredCampaign, directory: RunDirectory) -> str:
-    try:
-        directory.write_bytes("report.html", page("campaign", measured))
-    except StoreError as error:
-        return f"none: {error}"
-    return "report.html in it"
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:

@@ -129,7 +129,9 @@ def measure_part(
         return _measure_sweep(part, request, settings, from_files, directory, progress)
     against = tuple(curve for name in part.references for curve in reference(name).curves)
     with open_run(request, settings, from_files, directory.path, progress) as context:
-        _require_nodes(part, len(set(context.target.ranks)))
+        nodes = len(set(context.target.ranks))
+        if nodes < part.least_nodes:
+            raise UsageError(f"it needs {part.least_nodes} nodes, and there are {nodes}")
         judged, interrupted = measure_and_judge(context, against)
         folder = context.directory.path.name
     if interrupted:
@@ -150,11 +152,6 @@ def on_nodes(request: MeasurementRequest, most: int) -> MeasurementRequest:
     if len(nodes) <= most:
         return request
     return msgspec.structs.replace(request, rank_order=nodes[:most])
-
-
-def _require_nodes(part: Part, nodes: int) -> None:
-    if nodes < part.least_nodes:
-        raise UsageError(f"it needs {part.least_nodes} nodes, and there are {nodes}")
 
 
 def _measure_sweep(

@@ -85,16 +85,13 @@ def _row(measured: MeasuredClasses, phase: Phase) -> tuple[str, ...]:
     median_s, idle_s = measured.median_of(phase), measured.median_of("idle")
     p99_s = sorted(time.p99_s for time in figures)[len(figures) // 2]
     carried = sorted(time.bulk_bytes_per_s for time in figures)[len(figures) // 2]
+    ceiling = measured.ceiling_bytes_per_s
+    share = f" ({percent(carried / ceiling)} of the ceiling)" if ceiling else ""
     against = f"{times(median_s / idle_s)} times" if idle_s and phase != "idle" else ""
     return (
         describe_phase(measured, phase), duration(median_s), duration(p99_s), against,
-        "" if phase == "idle" else _describe_load(measured, carried),
+        "" if phase == "idle" else f"{rate(carried)}{share}",
     )  # fmt: skip
-
-
-def _describe_load(measured: MeasuredClasses, carried: float) -> str:
-    ceiling = measured.ceiling_bytes_per_s
-    return f"{rate(carried)}{f' ({percent(carried / ceiling)} of the ceiling)' if ceiling else ''}"
 
 
 def _data(measured: MeasuredClasses, _setting: Setting) -> object:

@@ -134,7 +134,7 @@ def _find_doubts(measured: MeasuredClasses) -> Iterator[str]:
 def _judge_shared(measured: MeasuredClasses) -> tuple[Outcome, str]:
     idle_s, shared_s = measured.median_of("idle"), measured.median_of("shared")
     grown = shared_s / idle_s
-    figures = f"{_describe_size(measured)} took {duration(idle_s)} idle, {duration(shared_s)} under"
+    figures = f"{measured.victim_bytes} B took {duration(idle_s)} idle, {duration(shared_s)} under"
     figures += f" bulk in the same {measured.bulk}: {times(grown)} times"
     if grown < GROWN and _waits(measured.select("idle")):
         return Outcome.INCONCLUSIVE, _describe_idle_waits(idle_s)
@@ -155,7 +155,7 @@ def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
             f" only ({duration(idle_s)} → {duration(shared_s)}): no queue that a class could pass"
         )
     figures = (
-        f"{_describe_size(measured)} took {duration(idle_s)} idle; under bulk {duration(own_s)} in"
+        f"{measured.victim_bytes} B took {duration(idle_s)} idle; under bulk {duration(own_s)} in"
         f" {measured.victim} ({times(own_s / idle_s)} times), {duration(shared_s)} in bulk's"
         f" {measured.bulk} ({times(shared_s / idle_s)} times)"
     )
@@ -198,10 +198,6 @@ def _describe_idle_waits(idle_s: float) -> str:
         f"the victim's processes waited for a processor without bulk ({duration(idle_s)}): what"
         " bulk adds is unknown"
     )
-
-
-def _describe_size(measured: MeasuredClasses) -> str:
-    return f"{measured.victim_bytes} B"
 
 
 def describe_phase(measured: MeasuredClasses, phase: Phase) -> str:

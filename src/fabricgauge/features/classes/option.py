@@ -1,7 +1,7 @@
 """``check --victim-class --bulk-class``: measure both on a begun run, show it or a stored one."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.cli.show import conclude, print_report
@@ -12,21 +12,16 @@ from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.store.run_directory import RunDirectory
 
-
-class Classes(NamedTuple):
-    """The classes of both launches."""
-
-    victim: TrafficClass
-    bulk: TrafficClass
+Classes = tuple[TrafficClass, TrafficClass]
 
 
 def parse_classes(victim: str, bulk: str) -> Classes:
-    """Return both classes.
+    """Return the classes of victim and bulk.
 
     Raises:
         UsageError: a class does not exist.
     """
-    return Classes(parse_class(victim), parse_class(bulk))
+    return parse_class(victim), parse_class(bulk)
 
 
 def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int:
@@ -36,7 +31,7 @@ def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int
         UsageError: the transport or MPI cannot set a class; no run directory is left.
     """
     try:
-        measured, interrupted = measure_rounds(context, classes.victim, classes.bulk)
+        measured, interrupted = measure_rounds(context, *classes)
     except UsageError:
         context.directory.discard()
         raise

@@ -105,9 +105,14 @@ def set_class(wanted: TrafficClass, transport: str, network: Network | None) -> 
         return ClassSetting(f"{transport}{sign}{kind}={wanted.number}")
     if name == OFI:
         provider = transport_values(transport).get("provider", "").partition(";")[0]
-        return _set_variables(wanted, transport, _find_provider(provider), f"{transport}")
+        library = _OF_PROVIDERS.get(provider)
+        row: Mapping[Kind, Variables] = (
+            {"service-level": Variables((library,), ("libfabric",))} if library else {}
+        )
+        return _set_variables(wanted, transport, row, transport)
     if name != MPI:
-        raise UsageError(f"--transport {name} has no {kind}; it has {' and '.join(_kinds(name))}")
+        known = " and ".join(known for known in _RANGES if known in KEYS.get(name, {}))
+        raise UsageError(f"--transport {name} has no {kind}; it has {known}")
     if network is None or not network.has_rdma_ports:
         raise UsageError(
             "no MPI sets the class of its TCP connections: measure with --transport sockets, or on"
@@ -116,15 +121,6 @@ def set_class(wanted: TrafficClass, transport: str, network: Network | None) -> 
     rows = _OF_MPI.get(network.technology, {})
     where = f"MPI on {network.name} ({network.technology})"
     return _set_variables(wanted, transport, rows, where)
-
-
-def _kinds(name: str) -> Sequence[str]:
-    return [kind for kind in _RANGES if kind in KEYS.get(name, {})]
-
-
-def _find_provider(provider: str) -> Mapping[Kind, Variables]:
-    name = _OF_PROVIDERS.get(provider)
-    return {"service-level": Variables((name,), ("libfabric",))} if name else {}
 
 
 def _set_variables(

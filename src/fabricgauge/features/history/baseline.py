@@ -55,15 +55,14 @@ def read_baselines(root: Path) -> tuple[tuple[Path, Baseline], ...]:
         return ()
     with reporting("list", folder):
         paths = sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.name))
-    return tuple((path, _read(path, root)) for path in reversed(paths))
-
-
-def _read(path: Path, root: Path) -> Baseline:
-    hint = f"; delete it, or restore it: it is a {Baseline.__name__.lower()} of the history"
-    baseline = read_json(path, root, Baseline, damaged=hint)
-    if baseline.version.partition(".")[0] != VERSION.partition(".")[0]:
-        raise StoreError(f"{path} has version {baseline.version}; this program reads {VERSION}")
-    return baseline
+    hint = "; delete it, or restore it: it is a baseline of the history"
+    baselines = []
+    for path in reversed(paths):
+        baseline = read_json(path, root, Baseline, damaged=hint)
+        if baseline.version.partition(".")[0] != VERSION.partition(".")[0]:
+            raise StoreError(f"{path} has version {baseline.version}; this program reads {VERSION}")
+        baselines.append((path, baseline))
+    return tuple(baselines)
 
 
 def set_baseline(root: Path, baseline: Baseline) -> Path:

@@ -6,6 +6,7 @@ of the logarithms plus a penalty for each segment (Jackson et al., IEEE Signal P
 change then counts if the ranks on both sides support it.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
@@ -138,16 +139,12 @@ def find_changes(values: NDArray[np.float64], least: float = 0.02) -> tuple[Chan
         new = values[start : min(after, start + COMPARED_RUNS)]
         shift = estimate_shift(new, old)
         chance = 2 * min(chance_of_lower(new, old), chance_of_lower(-new, -old))
-        if abs(shift.share) >= least and chance <= max(MOST_CHANCE, _least_of(new, old)):
+        # A complete separation of short levels counts: no smaller chance can show.
+        is_short = min(len(new), len(old)) <= 2 * FEWEST_RUNS
+        most = max(MOST_CHANCE, 2 * least_chance(len(new), len(old)) if is_short else 0.0)
+        if abs(shift.share) >= least and chance <= most:
             changes.append(ChangePoint(start, shift, min(1.0, chance)))
     return tuple(changes)
-
-
-def _least_of(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
-    """Return the smallest chance that short levels can show; a complete separation counts."""
-    if min(len(new), len(old)) > 2 * FEWEST_RUNS:
-        return 0.0
-    return 2 * least_chance(len(new), len(old))
 
 
 def name_what_changed(
@@ -181,12 +178,10 @@ def _describe(history: History, run: int, place: Sequence[str]) -> Iterator[tupl
     row = history.runs[run]
     yield from history.settings.get(row.setting, {}).items()
     per_node = history.node_settings.get(row.node_setting, {})
-    chosen = place or sorted(per_node)
-    if place:
-        for node in chosen:
-            for name, value in per_node.get(node, {}).items():
-                yield f"{node}: {name}", value
-    else:
+    for node in place:
+        for name, value in per_node.get(node, {}).items():
+            yield f"{node}: {name}", value
+    if not place:
         yield from _describe_all(per_node)
     others = [node for node in row.nodes if node not in place]
     yield "other nodes of the run", ",".join(sorted(others)) or "none"
@@ -196,11 +191,10 @@ def _describe(history: History, run: int, place: Sequence[str]) -> Iterator[tupl
 
 def _describe_all(per_node: Mapping[str, Mapping[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield each setting over all nodes: its values, the most frequent first."""
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for settings in per_node.values():
         for name, value in settings.items():
-            by_value = counts.setdefault(name, {})
-            by_value[value] = by_value.get(value, 0) + 1
+            counts[name][value] += 1
     for name, by_value in counts.items():
         ordered = sorted(by_value, key=lambda value: (-by_value[value], value))
         yield name, ", ".join(ordered[:3])

@@ -1,7 +1,5 @@
 """Put a list of runs into a document."""
 
-import msgspec
-
 from fabricgauge.features.history import words
 from fabricgauge.features.history.values import History, RunRow
 from fabricgauge.model.verdict import Outcome
@@ -14,18 +12,8 @@ from fabricgauge.report.interface import Kind, Records, Setting, versioned
 RUN_LIMIT = doc.RowLimit("{count} older runs are not shown.", {doc.SCREEN: 40, doc.TRACKER: 100})
 
 
-class Listing(msgspec.Struct, frozen=True, eq=False):
-    """Runs to list, newest first."""
-
-    history: History
-
-    @property
-    def runs(self) -> tuple[RunRow, ...]:
-        return self.history.runs[::-1]
-
-
-def _list_document(listing: Listing, _setting: Setting) -> doc.Report:
-    runs = listing.runs
+def _list_document(history: History, _setting: Setting) -> doc.Report:
+    runs = history.runs[::-1]
     broken = [run for run in runs if run.trouble]
     columns = (
         *doc.heads("=run", "=started (UTC)", "outcome", ">nodes", "networks", "MPI"),
@@ -35,12 +23,13 @@ def _list_document(listing: Listing, _setting: Setting) -> doc.Report:
     rows = tuple(
         (
             run.name, words.day(run.started_s), outcome_cell(run), f"{len(run.nodes):,}",
-            ", ".join(run.networks[:3]), run.mpi, *_why(run),
+            ", ".join(run.networks[:3]), run.mpi,
+            run.trouble[:40] or run.headline.partition(":")[0], run.trouble or run.headline,
         )
         for run in runs
     )  # fmt: skip
-    days = words.describe_days(listing.history)
-    headline = f"{counted(len(runs), 'run')} in {listing.history.root}{days and ', '}{days}"
+    days = words.describe_days(history)
+    headline = f"{counted(len(runs), 'run')} in {history.root}{days and ', '}{days}"
     unread = (
         doc.Paragraph(f"{counted(len(broken), 'run')} could not be read: see the last column.",
                       kind="caution"),
@@ -52,13 +41,6 @@ def _list_document(listing: Listing, _setting: Setting) -> doc.Report:
     )  # fmt: skip
 
 
-def _why(run: RunRow) -> tuple[str, str]:
-    """Return the deciding rule, and the sentence of its verdict or of the trouble."""
-    if run.trouble:
-        return run.trouble[:40], run.trouble
-    return run.headline.partition(":")[0], run.headline
-
-
 def outcome_cell(run: RunRow) -> doc.Inline:
     if run.trouble:
         return doc.Cell("unreadable", tone="inconclusive")
@@ -68,16 +50,16 @@ def outcome_cell(run: RunRow) -> doc.Inline:
     return doc.Cell(outcome.value, tone=TONES[outcome])
 
 
-def _list_data(listing: Listing, _setting: Setting) -> object:
-    return versioned("history-list", "1.0", runs=listing.runs)
+def _list_data(history: History, _setting: Setting) -> object:
+    return versioned("history-list", "1.0", runs=history.runs[::-1])
 
 
-def _list_records(listing: Listing, _setting: Setting) -> Records:
+def _list_records(history: History, _setting: Setting) -> Records:
     columns = ("run", "started_s", "complete", "outcome", "place", "nodes", "networks", "mpi")
     rows = (
         (run.name, run.started_s, int(run.complete), run.outcome, run.place, len(run.nodes),
          " ".join(run.networks), run.mpi)
-        for run in listing.runs
+        for run in history.runs[::-1]
     )  # fmt: skip
     return Records(columns, rows)
 

@@ -39,7 +39,9 @@ def read_run(path: Path) -> StoredRun:
     directory = RunDirectory(path)
     try:
         run = load(directory)
-        stored, verdicts = read_overall(directory), _read_verdicts(directory)
+        stored, verdicts = read_overall(directory), tuple[Verdict, ...]()
+        if (directory.path / "verdicts.json").exists():
+            verdicts = directory.read("verdicts.json", tuple[Verdict, ...])
         outcome = Outcome(stored) if stored else overall(verdicts, deciding(run))
         return _summarise(run, outcome, verdicts, _read_request(directory))
     except (StoreError, *DAMAGED, ValueError, KeyError, IndexError) as error:
@@ -47,12 +49,6 @@ def read_run(path: Path) -> StoredRun:
             directory.identity, parse_time(directory.identity), directory.complete, "", "", "",
             (), (), {}, msgspec.Raw(b"{}"), (), trouble=f"{type(error).__name__}: {error}"[:300],
         )  # fmt: skip
-
-
-def _read_verdicts(directory: RunDirectory) -> tuple[Verdict, ...]:
-    if not (directory.path / "verdicts.json").exists():
-        return ()
-    return directory.read("verdicts.json", tuple[Verdict, ...])
 
 
 def _read_request(directory: RunDirectory) -> MeasurementRequest:
@@ -76,6 +72,7 @@ def _summarise(
     run: Run, outcome: Outcome, verdicts: tuple[Verdict, ...], request: MeasurementRequest
 ) -> StoredRun:
     decisive = next((verdict for verdict in verdicts if verdict.outcome is outcome), None)
+    invalid = {verdict.network for verdict in verdicts if verdict.outcome is Outcome.INVALID}
     summary = f"{decisive.rule}: {decisive.subject}: {decisive.summary}" if decisive else ""
     return StoredRun(
         name=run.identity,
@@ -95,15 +92,17 @@ def _summarise(
         node_settings=msgspec.Raw(
             msgspec.json.encode({node.name: describe_node(node) for node in run.fabric.nodes})
         ),
-        panels=tuple(
-            _panels(
-                run,
-                frozenset(
-                    verdict.network for verdict in verdicts if verdict.outcome is Outcome.INVALID
-                ),
+        panels=tuple(_panels(run, invalid)),
+        shares=tuple(
+            Share(
+                verdict.threshold.origin.partition(",")[0],
+                verdict.network,
+                verdict.figure.value,
+                verdict.outcome.value,
             )
+            for verdict in verdicts
+            if verdict.figure is not None and verdict.threshold is not None
         ),
-        shares=tuple(_shares(verdicts)),
     )
 
 
@@ -138,14 +137,7 @@ def describe_node(node: Node) -> dict[str, str]:
     return settings | {k: v for k, v in node.facts.items() if k not in VOLATILE_FACTS}
 
 
-def _shares(verdicts: Sequence[Verdict]) -> Iterator[Share]:
-    for verdict in verdicts:
-        if verdict.figure is not None and verdict.threshold is not None:
-            name = verdict.threshold.origin.partition(",")[0]
-            yield Share(name, verdict.network, verdict.figure.value, verdict.outcome.value)
-
-
-def _panels(run: Run, invalid: frozenset[str]) -> Iterator[Panel]:
+def _panels(run: Run, invalid: set[str]) -> Iterator[Panel]:
     """Yield the panels of all networks whose figures are valid."""
     by_network: dict[str, list[Launch]] = {}
     for launch in run.launches:

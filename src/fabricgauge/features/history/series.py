@@ -220,14 +220,22 @@ class _Builder:
         """
         runs = tuple(sorted(self._entries))
         if len(runs) * len(self._columns) <= MOST_CELLS:
-            values, halves = _empty(len(runs), len(self._columns))
+            values = np.full((len(runs), len(self._columns)), np.nan, dtype=np.float32)
+            halves = values.copy()
             for row, run in enumerate(runs):
                 for columns, figures, widths in self._entries[run]:
                     values[row, columns], halves[row, columns] = figures, widths
             yield Group(key, tuple(self._columns), runs, values, halves)
         names = sorted({node for place in self._columns for node in place})
         if key.part in ("way", "pair") and len(names) > 2:
-            for part, ends in _ends(key.part, list(self._columns)):
+            places = list(self._columns)
+            senders, receivers = [place[:1] for place in places], [place[1:] for place in places]
+            parts: dict[Part, list[tuple[str, ...]]] = (
+                {"node": places}
+                if key.part == "pair"
+                else {"sender": senders, "receiver": receivers}
+            )
+            for part, ends in parts.items():
                 node_key = msgspec.structs.replace(key, part=part)
                 yield self._over_partners(node_key, runs, names, ends)
 
@@ -236,7 +244,8 @@ class _Builder:
     ) -> Group:
         """Return each node's median over the partners that it had in a run."""
         position = {name: number for number, name in enumerate(names)}
-        values, halves = _empty(len(runs), len(names))
+        values = np.full((len(runs), len(names)), np.nan, dtype=np.float32)
+        halves = values.copy()
         for row, run in enumerate(runs):
             figures: dict[int, list[tuple[float, float]]] = {}
             for columns, numbers, widths in self._entries[run]:
@@ -247,20 +256,6 @@ class _Builder:
                 values[row, node], halves[row, node] = np.median(np.array(pairs), axis=0)
         places = tuple((name,) for name in names)
         return Group(key, places, runs, values, halves)
-
-
-def _ends(part: str, places: list[tuple[str, ...]]) -> Iterator[tuple[Part, list[tuple[str, ...]]]]:
-    """Yield the parts that a way or a pair has a figure for, with the nodes of each place."""
-    if part == "pair":
-        yield "node", places
-    else:
-        yield "sender", [place[:1] for place in places]
-        yield "receiver", [place[1:] for place in places]
-
-
-def _empty(runs: int, places: int) -> tuple[Any, Any]:
-    values = np.full((runs, places), np.nan, dtype=np.float32)
-    return values, values.copy()
 
 
 def split_common(group: Group) -> tuple[Group, Group] | None:

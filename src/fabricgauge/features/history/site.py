@@ -34,7 +34,7 @@ from fabricgauge.features.history.drift_content import (
 from fabricgauge.features.history.list_content import outcome_cell
 from fabricgauge.features.history.series import split_common
 from fabricgauge.features.history.series_content import OneSeries, describe_series
-from fabricgauge.features.history.values import Group, History, RunRow
+from fabricgauge.features.history.values import Group, History
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import percent
@@ -62,9 +62,17 @@ class _Site:
 
     def __init__(self, history: History, folder: Path, least: float) -> None:
         self.history, self.folder, self.least = history, folder, least
-        self._root = Path(history.root).resolve()
-        self.reports = [self._find_report(run) for run in history.runs]
-        self.columns = [_columns_by_node(group) for group in history.groups]
+        root = Path(history.root).resolve()
+        paths = (root / f"{run.name}{'' if run.complete else PARTIAL}" for run in history.runs)
+        reports = (path / "report.html" for path in paths)
+        self.reports = [str(report) if report.exists() else "" for report in reports]
+        self.columns = []
+        for group in history.groups:
+            columns: dict[str, list[int]] = {}
+            for column, place in enumerate(group.places):
+                for node in place:
+                    columns.setdefault(node, []).append(column)
+            self.columns.append(columns)
         self.templates = _environment()
         source = self.templates.loader.get_source
         self._style = source(self.templates, "style.css")[0]
@@ -72,10 +80,6 @@ class _Site:
         self._script = source(self.templates, "site.js")[0]
         digest = hashlib.sha256(self._script.encode()).digest()
         self._hash = f"sha256-{base64.b64encode(digest).decode()}"
-
-    def _find_report(self, run: RunRow) -> str:
-        path = self._root / (run.name if run.complete else f"{run.name}{PARTIAL}") / "report.html"
-        return str(path) if path.exists() else ""
 
     def link(self, run: int, below: str = "") -> str:
         """Return the link to a run's report from a page; empty if the run has none."""
@@ -143,14 +147,6 @@ def _embedded(data: object) -> str:
     """Return JSON for a data block: no character in it can end the block or begin a tag."""
     text = json.dumps(data, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _columns_by_node(group: Group) -> dict[str, list[int]]:
-    columns: dict[str, list[int]] = {}
-    for column, place in enumerate(group.places):
-        for node in place:
-            columns.setdefault(node, []).append(column)
-    return columns
 
 
 def node_page(node: str) -> str:
@@ -290,19 +286,13 @@ def _write_index(
             {
                 "day": words.day(run.started_s), "name": run.name,
                 "href": site.link(len(history.runs) - 1 - place),
-                **_outcome_badge(run),
+                "outcome": cell if isinstance(cell, str) else cell.text,
+                "tone": "skipped" if isinstance(cell, str) else cell.tone,
                 "nodes": f"{len(run.nodes):,}", "headline": run.trouble or run.headline,
             }
-            for place, run in enumerate(last)
+            for place, (run, cell) in enumerate(zip(last, map(outcome_cell, last), strict=True))
         ],
     )  # fmt: skip
-
-
-def _outcome_badge(run: RunRow) -> dict[str, str]:
-    cell = outcome_cell(run)
-    if isinstance(cell, str):
-        return {"outcome": cell, "tone": "skipped"}
-    return {"outcome": cell.text, "tone": cell.tone}
 
 
 def _rgb(colour: str) -> tuple[int, ...]:

@@ -18,7 +18,6 @@ from fabricgauge.features.history.drift import Policy, find_drift
 from fabricgauge.features.history.drift_content import DriftView, explain_alarms
 from fabricgauge.features.history.index import open_index
 from fabricgauge.features.history.learning import fewest_figures, learn, only_passed, write_toml
-from fabricgauge.features.history.list_content import Listing
 from fabricgauge.features.history.series import Selection, read_history, read_shares
 from fabricgauge.features.history.series_content import view_series
 from fabricgauge.features.history.site import write_pages
@@ -142,7 +141,7 @@ def history() -> None:
 def list_runs(rebuild: bool, format: str, to: Path | None, **options: Any) -> None:
     """List the runs, newest first."""
     with _opened(options, figures=False, rebuild=rebuild) as stored:
-        print_report("history_list", Listing(stored), format, to)
+        print_report("history_list", stored, format, to)
 
 
 @history.command("show")

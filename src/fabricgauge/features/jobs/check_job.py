@@ -6,7 +6,7 @@ file system. A check of the engine alone needs no Python in its job: see ``job``
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -123,7 +123,9 @@ def take_runs(runs: Path, root: Path) -> tuple[RunDirectory, ...]:
     A requeued job has several. A run that cannot be moved stays.
     """
     moved = []
-    for path in _runs(runs):
+    for path in sorted(runs.glob("2*-*")):
+        if not any((path / file).exists() for file in ("run.json", "campaign.json")):
+            continue
         place = path
         with suppress(OSError):
             place = path.rename(root / path.name)
@@ -131,13 +133,6 @@ def take_runs(runs: Path, root: Path) -> tuple[RunDirectory, ...]:
     with suppress(OSError):
         runs.rmdir()
     return tuple(moved)
-
-
-def _runs(root: Path) -> Iterator[Path]:
-    """Yield the directories below the root that hold a run or a campaign, oldest first."""
-    for path in sorted(root.glob("2*-*")):
-        if (path / "run.json").exists() or (path / "campaign.json").exists():
-            yield path
 
 
 def show_stored_run(directory: RunDirectory, printing: Printing) -> int:

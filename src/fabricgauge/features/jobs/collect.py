@@ -167,6 +167,9 @@ def _write_pairs(
     nodes = tuple(dict.fromkeys(node for launch in pairs.launches for node in launch.nodes))
     answers = {node: raw for attempt in begun_attempts for node, raw in attempt.answers().items()}
     fabric = _fabric(directory, target, answers, nodes)
+    is_planned = (directory.path / "plan.json").exists()
+    added = directory.read("plan.json", Plan).launches if is_planned else ()
+    rechecks = (launch for launch in added if launch.purpose == "again")
     in_order = {frozenset(attempt.nodes): attempt.nodes for attempt in begun_attempts}
     launches = tuple(
         msgspec.structs.replace(
@@ -176,7 +179,7 @@ def _write_pairs(
             if is_loopback(launch.network) or launch.subnet is None
             else _network_name(launch.subnet, fabric),
         )
-        for launch in (*pairs.launches, *_rechecks_of(directory))
+        for launch in (*pairs.launches, *rechecks)
     )
     tried: dict[str, dict[frozenset[str], Connectivity]] = defaultdict(dict)
     subnets = {launch.subnet for launch in pairs.launches}
@@ -224,13 +227,6 @@ def _write(
         write_facts(directory, last.facts())
     write_preflight(directory, quick_findings(fabric, rounds))
     return fabric, plan
-
-
-def _rechecks_of(directory: RunDirectory) -> Iterator[PlannedLaunch]:
-    """Yield launches that were added to the plan: suspects that are measured once more."""
-    if (directory.path / "plan.json").exists():
-        launches = directory.read("plan.json", Plan).launches
-        yield from (launch for launch in launches if launch.purpose == "again")
 
 
 def _without_culprits(

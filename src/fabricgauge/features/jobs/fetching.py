@@ -64,7 +64,8 @@ def fetch_results(
     """
     folder, remains = f"{base}/{directory.identity}", []
     for job, state in states.items():
-        if not state.over or job in _jobs_here(directory):
+        files = (directory.path / "raw").glob("attempt-*/job")
+        if not state.over or job in {file.read_text("utf-8", "replace").strip() for file in files}:
             continue
         node = "" if _archive_of(directory, job).exists() else _store_archive(
             directory, request, folder, job
@@ -73,11 +74,6 @@ def fetch_results(
         if trouble := _remove(request, folder, job, node):
             remains.append(trouble)
     return tuple(remains)
-
-
-def _jobs_here(directory: RunDirectory) -> set[str]:
-    files = (directory.path / "raw").glob("attempt-*/job")
-    return {file.read_text("utf-8", "replace").strip() for file in files}
 
 
 def _archive_of(directory: RunDirectory, job: str) -> Path:

@@ -87,7 +87,6 @@ class JobWriter(msgspec.Struct, frozen=True):
         return archive({path.name: (path.read_bytes(), 0o700) for path in programs})
 
     def _carried(self, files: Mapping[str, str]) -> Carried:
-        """Return what a carried job brings along."""
         kind, sonames = self.engine.mpi.kind, tuple(SONAMES.get(self.engine.mpi.kind, ()))
         engine_library = Path(self.engine.library).name
         mpi_library = find_library(self.engine.mpi).soname
@@ -110,13 +109,14 @@ class JobWriter(msgspec.Struct, frozen=True):
         files["probe.sh"] = read_script()
         emulated = nodes_are_machines()
         slowness = EMULATED_SLOWNESS if emulated else 1
+        families = (4,) if self.engine.mpi.kind == "openmpi" else (4, 6)
         options = build_options(self.request, _minutes(starts) * slowness, place)
         in_folder = {f"{folder}/{name}": text for name, text in files.items()}
         carried = self._carried(in_folder) if self.request.carried else None
         script = script_text(Script(
             self.directory.identity, "" if emulated else str(self.directory.path), folder, options,
             {MARKER: f"{self.directory.identity}/{folder}"}, starts,
-            self._connection_options(launches), self._families(), carried, slowness,
+            self._connection_options(launches), families, carried, slowness,
         ))  # fmt: skip
         with writing.storing(place):
             for name, content in {**files, "job.sh": script}.items():
@@ -139,10 +139,6 @@ class JobWriter(msgspec.Struct, frozen=True):
         ports = mpi_ports(os.environ)
         path = self._carried_engine.path.parent / program.name if self.request.carried else program
         return str(path), str(ports.start), str(len(ports))
-
-    def _families(self) -> tuple[int, ...]:
-        """Return the versions of IP that the MPI can be pinned to."""
-        return (4,) if self.engine.mpi.kind == "openmpi" else (4, 6)
 
     def _start(
         self, folder: str, plan: Plan, launch: PlannedLaunch, subnets_known: bool

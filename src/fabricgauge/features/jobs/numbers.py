@@ -113,7 +113,9 @@ def wait_for_jobs(
         if not open_:
             break
         for job, state in ask(open_).items():
-            words = _describe_state(job, state)
+            words = f"{state}: {state.stuck}; scancel {job} ends it" if state.stuck else str(state)
+            if not state.known:
+                words = "unknown: the controller does not answer"
             if shown.get(job) != words:
                 progress.stage(f"job {job}: {words}")
                 shown[job] = words
@@ -122,9 +124,3 @@ def wait_for_jobs(
         if len(ended) < len(jobs):
             sleep(wait_s)
     return ended
-
-
-def _describe_state(job: str, state: JobState) -> str:
-    if not state.known:
-        return "unknown: the controller does not answer"
-    return f"{state}: {state.stuck}; scancel {job} ends it" if state.stuck else str(state)

@@ -140,7 +140,6 @@ def _drain_queue(directory: RunDirectory, queue: PairQueue, submission: Submissi
 def _submit_and_count(
     directory: RunDirectory, queue: PairQueue, submit_jobs: Callable[[], None]
 ) -> None:
-    """Call ``submit_jobs`` and print the number of submitted jobs, even after an exception."""
     try:
         submit_jobs()
     finally:

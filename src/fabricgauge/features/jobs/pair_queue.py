@@ -181,15 +181,15 @@ class PairQueue:
         batch = self._batch
         unknown_hosts = HostAccess(batch.starter, (), virtual=batch.virtual)
         request = msgspec.structs.replace(batch.request, nodes=len(pair), nodelist=pair, exclude=())
-        places = tuple(_launch_by_place(launch) for launch in launches)
+        places = tuple(
+            launch
+            if is_loopback(launch.network)
+            else msgspec.structs.replace(launch, nodes=("0", "1"))
+            for launch in launches
+        )
         return JobWriter(self._directory, self._engine, unknown_hosts, request).write(
             self._plan, places
         )
-
-
-def _launch_by_place(launch: PlannedLaunch) -> PlannedLaunch:
-    alone = is_loopback(launch.network)
-    return launch if alone else msgspec.structs.replace(launch, nodes=("0", "1"))
 
 
 def _launches_by_job(directory: RunDirectory) -> dict[str, set[int]]:

@@ -18,7 +18,7 @@ from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, Batch, Request
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.plan import Plan, PlannedLaunch, renumber
+from fabricgauge.model.plan import Plan, renumber
 from fabricgauge.model.progress import SILENT, Progress
 from fabricgauge.model.request import MeasurementRequest, keep_applicable
 from fabricgauge.nodes.launch.launchers.nodes import expand
@@ -196,19 +196,21 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
                 msgspec.structs.replace(launch, network=subnet, subnet=subnet)
                 for subnet in subnets_or_any
             ),
-            *(_on_ports(launch, technology) for technology in technologies),
+            *(
+                msgspec.structs.replace(
+                    launch,
+                    network=technology,
+                    subnet=None,
+                    ports=(EACH_PORTS,),
+                    technology=technology,
+                )
+                for technology in technologies
+            ),
         )
     ]
     reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
     return msgspec.structs.replace(template, launches=renumber(with_cases))
-
-
-def _on_ports(launch: PlannedLaunch, technology: str) -> PlannedLaunch:
-    """Return a launch that the job repeats on each network of ports of a technology."""
-    return msgspec.structs.replace(
-        launch, network=technology, subnet=None, ports=(EACH_PORTS,), technology=technology
-    )
 
 
 def _technologies(batch: Batch) -> tuple[str, ...]:

@@ -98,7 +98,8 @@ def wait_and_judge(
     context, judged = _collect(directory, target)
     for _ in range(MAX_FOLLOWING_JOBS if most_jobs is None else most_jobs):
         if directory.complete or not (
-            recheck_launches(context) or _launches_for_others(context, batch)
+            recheck_launches(context)
+            or (batch.pairs is None and (_unsubmitted(context) or _without_culprits(context)))
         ):
             break
         try:
@@ -169,13 +170,6 @@ def recheck_launches(context: RunContext) -> tuple[PlannedLaunch, ...]:
         return ()
     planned_rechecks = (launch for _, launch in rechecks(context))
     return tuple(launch for launch in planned_rechecks if not isinstance(launch, Skipped))
-
-
-def _launches_for_others(context: RunContext, batch: Batch) -> tuple[PlannedLaunch, ...]:
-    """Return launches of nodes that can still be measured; none if pairs are jobs."""
-    if batch.pairs is not None:
-        return ()
-    return _unsubmitted(context) or _without_culprits(context)
 
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from fabricgauge.features.path.content import bar, call_name, function_name, title
-from fabricgauge.features.path.values import CallPath, PathChange, PathComparison, PathPart
+from fabricgauge.features.path.values import PathChange, PathComparison, PathPart
 from fabricgauge.model.words.figures import signed
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.report import document as doc
@@ -36,12 +36,17 @@ def records(comparison: PathComparison, _setting: Setting) -> Records:
 
 def document(comparison: PathComparison, _setting: Setting) -> doc.Report:
     a, b = comparison.a, comparison.b
+    unmatched = tuple(
+        f"only in {side}: {title(path)}"
+        for side, paths in (("A", comparison.only_a), ("B", comparison.only_b))
+        for path in paths
+    )
     return doc.Report(
         "COMPARED" if comparison.changes else "NOTHING",
         "" if comparison.changes else "inconclusive", headline(comparison),
         f"Instruction paths: {a.mpi} against {b.mpi}", f"A {a.mpi}, B {b.mpi}",
         (_sides(comparison), _overview(comparison), *change_sections(comparison),
-         _unmatched(comparison)),
+         doc.Section("alone", "Not compared", (doc.Items(unmatched),), nav="Not compared")),
     )  # fmt: skip
 
 
@@ -152,21 +157,12 @@ def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Blo
 
 
 def _functions(change: PathChange) -> Iterator[doc.Block]:
-    parts_by_change: dict[str, list[PathPart]] = {
-        "Removed": [],
-        "Added": [],
-        "Of another length": [],
-    }
+    words = ("Removed", "Added", "Of another length")
+    parts_by_change: dict[str, list[PathPart]] = {word: [] for word in words}
     for function in change.functions:
         if function.a_instructions != function.b_instructions:
-            word = (
-                "Removed"
-                if function.removed
-                else "Added"
-                if function.added
-                else "Of another length"
-            )
-            parts_by_change[word].append(function)
+            word = "Added" if function.added else "Of another length"
+            parts_by_change["Removed" if function.removed else word].append(function)
     for word, parts in parts_by_change.items():
         if parts:
             note = counted(len(parts), "function")
@@ -188,14 +184,6 @@ def _table(parts: Sequence[PathPart], part_kind: str) -> doc.Table:
     )  # fmt: skip
     limit = doc.RowLimit("and {count} more; HTML and JSON have all", {doc.TEXT: _MOST})
     return doc.Table(heads, rows, limit=limit)
-
-
-def _unmatched(comparison: PathComparison) -> doc.Section:
-    def describe(side: str, paths: tuple[CallPath, ...]) -> tuple[str, ...]:
-        return tuple(f"only in {side}: {title(call_path)}" for call_path in paths)
-
-    items = (*describe("A", comparison.only_a), *describe("B", comparison.only_b))
-    return doc.Section("alone", "Not compared", (doc.Items(items),), nav="Not compared")
 
 
 KIND = Kind("call_path_changes", document, data, records)

@@ -56,11 +56,19 @@ def listing(paths: CallPaths, _setting: Setting) -> str:
 
 def document(paths: CallPaths, setting: Setting) -> doc.Report:
     complete = [call_path for call_path in paths.paths if call_path.usual and not call_path.problem]
+    environment = doc.FactList(tuple(paths.environment.items()), on=doc.PAGE)
+    explained = (doc.Paragraph(_HOW, kind="soft"), environment)
+    how = doc.Section("how", "How to read this", explained)
+    traced = (
+        doc.Section(f"path-{number}", title(path), tuple(_call_blocks(path, path.usual)))
+        for number, path in enumerate(paths.paths, 1)
+        if path.usual is not None
+    )
     word, tone = _VERDICTS[bool(paths.paths), len(complete) == len(paths.paths)]
     return doc.Report(
         word, tone, _headline(paths), f"Instruction paths of {paths.mpi}",
         f"{paths.mpi} on {', '.join(paths.nodes[:4])}",
-        (_overview(paths), *_sections(paths.paths), _how(paths)),
+        (_overview(paths), *traced, how),
         provisos=tuple(_provisos(paths)),
     )  # fmt: skip
 
@@ -144,14 +152,6 @@ def _row(path: CallPath) -> tuple[doc.Inline, ...]:
         *(map(str, (call.calls, call.locked, call.branches)) if call.has_flow else ("·",) * 3),
         f"{call.polled:,}" if call.polled else "", system_calls,
     )  # fmt: skip
-
-
-def _sections(paths: Iterable[CallPath]) -> Iterator[doc.Section]:
-    for number, call_path in enumerate(paths, 1):
-        if call_path.usual is not None:
-            yield doc.Section(
-                f"path-{number}", title(call_path), tuple(_call_blocks(call_path, call_path.usual))
-            )
 
 
 def _call_blocks(path: CallPath, call: TracedCall) -> Iterator[doc.Block]:
@@ -246,11 +246,6 @@ def _list_call(path: CallPath, mpi: str) -> Iterator[str]:
     figures = (*_footprint(lines), f"{lines.total:,}", f"{path.usual.new_lines:,}")
     yield "  " + "".join(f"{figure:>8}" for figure in figures)
     yield ""
-
-
-def _how(paths: CallPaths) -> doc.Section:
-    environment = doc.FactList(tuple(paths.environment.items()), on=doc.PAGE)
-    return doc.Section("how", "How to read this", (doc.Paragraph(_HOW, kind="soft"), environment))
 
 
 KIND = Kind("call_paths", document, data, records, listing=listing)

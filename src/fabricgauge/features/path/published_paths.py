@@ -1,5 +1,7 @@
 """Read a published listing of a call's instructions as a traced path."""
 
+from collections import Counter
+
 from fabricgauge.features.path.values import (
     CALLS,
     FORMAT,
@@ -36,18 +38,16 @@ def reference_paths(reference: Reference) -> CallPaths:
         raise UsageError(f"{reference.name} is no table of a call's instructions")
     rows = table.rows
     total = next((int(count) for place, count in rows if place == _TOTAL), 0)
-    functions: dict[tuple[str, str], int] = {}
+    functions, objects = Counter[tuple[str, str]](), Counter[str]()
     for place, count in rows:
         library, colon, function = str(place).partition(":")
         if colon:
             key = library if ".so" in library else CALLS, function
-            functions[key] = functions.get(key, 0) + int(count)
+            functions[key] += int(count)
+            objects[key[0]] += int(count)
     counted = sum(functions.values())
     if counted != total:
         raise UsageError(f"{reference.name}: its rows sum up to {counted}, its total is {total}")
-    objects: dict[str, int] = {}
-    for (library, _), count in functions.items():
-        objects[library] = objects.get(library, 0) + count
     nothing = Uses(0, 0, 0, 0, 0, 0, 0)
     call = TracedCall(
         "send", 4, 1, total, 0, 0, cut=False, signals=0, calls=0, branches=0, locked=0,

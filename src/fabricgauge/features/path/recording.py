@@ -118,10 +118,13 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     notify = partial(target.progress.stage, "building the tracer for this MPI, once")
     programs = path_programs(named_mpi(mpi_name) if mpi_name else embedded_mpi(), notify)
     about_run = describe_run(target)
+    built = {"tracer": "built on the head", "MPI compiler wrapper": str(programs.mpi.mpicxx)}
+    if programs.ready_made:
+        built = {"tracer": "ready-made"}
     paths = CallPaths(
         FORMAT, VERSION, directory.identity, about_run.started_utc,
         f"{programs.mpi.kind} {programs.mpi.version}", target.access.nodes,
-        {**about_run.environment, **_describe_programs(programs)}, (),
+        {**about_run.environment, **built}, (),
         target.access.virtual,
     )  # fmt: skip
     directory.write("run.json", about_run)
@@ -151,12 +154,6 @@ def read_paths(directory: RunDirectory) -> CallPaths:
             f"{directory.path} has {stored.format} {stored.version}; this program reads {VERSION}"
         )
     return stored
-
-
-def _describe_programs(programs: PathPrograms) -> dict[str, str]:
-    if programs.ready_made:
-        return {"tracer": "ready-made"}
-    return {"tracer": "built on the head", "MPI compiler wrapper": str(programs.mpi.mpicxx)}
 
 
 def stored_paths(root: Path, name: str) -> CallPaths:
@@ -213,7 +210,10 @@ def _launches(
     for called in study.operations:
         carrier = carrier_of(called, target.request.transport)
         alone = PlannedLaunch(0, None, None, nodes[:1] * called.ranks, ())
-        spread = msgspec.structs.replace(alone, nodes=_spread(nodes[:2], called.ranks))
+        # Half of the ranks on each of two nodes: the lower rank numbers on the first.
+        ends, count = nodes[:2], called.ranks
+        halves = tuple(ends[rank * len(ends) // count] for rank in range(count))
+        spread = msgspec.structs.replace(alone, nodes=halves)
         # Verbs have no path of their own within a node.
         names_within = () if needs_ports(carrier) else within
         loopback = msgspec.structs.replace(alone, network=loopback_of(nodes[0]))
@@ -239,11 +239,6 @@ def _address_launch(
     subnet = LOOPBACK_SUBNET if way_name(launch) == LOOPBACK else pinned.subnet
     named = msgspec.structs.replace(pinned, network=launch.network) if launch.ports else pinned
     return named, (*words, *(("--pin", subnet) if subnet else ()))
-
-
-def _spread(nodes: tuple[str, ...], ranks: int) -> tuple[str, ...]:
-    """Return half of the ranks on each of two nodes: the lower rank numbers on the first."""
-    return tuple(nodes[rank * len(nodes) // ranks] for rank in range(ranks))
 
 
 def _trace_launch(
@@ -275,7 +270,10 @@ def _trace_launch(
         calls += [call for line in running if (call := traced_call(line)) is not None]
     finally:
         running.close()
-    ended = _with_library_hint(running.ended())
+    ended = running.ended()
+    if ZYDIS_LIBRARY in ended.message:  # the dynamic linker's message names no package
+        lacks = f"a node lacks {ZYDIS_LIBRARY}, the tracer's decoder; install Debian's libzydis4.0"
+        ended = msgspec.structs.replace(ended, message=lacks)
     if ended.status != "ok":
         target.progress.trouble(ended.message)
     blank = CallPath(called.name, 0, called.ranks, way_name(launch))
@@ -286,14 +284,6 @@ def _trace_launch(
         )
         for size in sizes
     )  # fmt: skip
-
-
-def _with_library_hint(ended: Ended) -> Ended:
-    """Replace the dynamic linker's message by the name of the missing package."""
-    if ZYDIS_LIBRARY not in ended.message:
-        return ended
-    lacks = f"a node lacks {ZYDIS_LIBRARY}, the tracer's decoder; install Debian's libzydis4.0"
-    return msgspec.structs.replace(ended, message=lacks)
 
 
 def _add_problem(path: CallPath, calls_wanted: int, ended: Ended) -> CallPath:

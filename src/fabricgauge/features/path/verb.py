@@ -89,7 +89,6 @@ def path(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _trace_calls(options: Mapping[str, Any]) -> tuple[RunDirectory, CallPaths, bool]:
-    """Return the directory of the traced paths, the paths, and whether a user interrupted."""
     sizes = options["sizes"] or DEFAULT_SIZES
     study = app.Study(options["calls"], sizes, options["repeats"], options["limit"])
     request = cli_options.build_request({**options, "sizes": None})

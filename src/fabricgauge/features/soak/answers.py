@@ -7,10 +7,9 @@ itself. What did not answer before the load is no fault of the load.
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from importlib import resources
 from queue import SimpleQueue
 from statistics import median
@@ -91,9 +90,7 @@ Question = tuple[str, str, str]
 Times = dict[Question, list[float | None]]
 
 
-@cache
-def _script() -> str:
-    return resources.files(__package__).joinpath("answers.sh").read_text("utf-8")
+_SCRIPT = resources.files(__package__).joinpath("answers.sh")
 
 
 def parse_round(node: str, text: str, names: Mapping[str, str]) -> dict[Question, float | None]:
@@ -202,12 +199,17 @@ class Asker:
 
     def _ask(self, host: Host) -> dict[Question, float | None]:
         interface, *peers = self._words.get(host.node, ("lo",))
-        argv = host.through(("sh", "-c", _script(), "answers", interface, self._class, *peers))
+        argv = host.through(
+            ("sh", "-c", _SCRIPT.read_text("utf-8"), "answers", interface, self._class, *peers)
+        )
         began_s = time.monotonic()
         done = run(argv, timeout_s=ROUND_S, group=self._programs)
         took_s = time.monotonic() - began_s
         answers = parse_round(host.node, done.stdout, self._names)
-        waited_s = sum(line_s for line_s in _spent(done.stdout))
+        # The questions of a round took this time, answered or not.
+        lines = (line.split() for line in done.stdout.splitlines())
+        counts = (words[4] for words in lines if len(words) >= 5 and words[0] == "answer")
+        waited_s = sum((_count_of(count, _TIME_DIGITS) or 0) * 1e-9 for count in counts)
         reached = done.exit_code == 0 and not done.timed_out
         answers[host.node, ACCESS, ""] = max(0.0, took_s - waited_s) if reached else None
         return answers
@@ -216,14 +218,6 @@ class Asker:
 def _add_round(times: Times, answered: Times) -> None:
     for question, took_s in answered.items():
         times.setdefault(question, []).extend(took_s)
-
-
-def _spent(text: str) -> Iterable[float]:
-    """Yield the seconds that the questions of a round took, answered or not."""
-    for line in text.splitlines():
-        words = line.split()
-        if len(words) >= 5 and words[0] == "answer":
-            yield (_count_of(words[4], _TIME_DIGITS) or 0) * 1e-9
 
 
 def compare_phases(before: Times, loaded: Times) -> tuple[Answer, ...]:

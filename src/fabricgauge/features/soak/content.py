@@ -1,11 +1,12 @@
 """Put a soak into a document: what stood still, each dip, and the times of each direction."""
 
 from collections.abc import Iterator
+from operator import attrgetter
 
 from fabricgauge.features.soak.answers import Asked, find_held_classes, judge_each
 from fabricgauge.features.soak.events import Event, describe_event, drop_echoes, join_dips
 from fabricgauge.features.soak.soaking import Soaked, describe_stuck, judge
-from fabricgauge.features.soak.watching import Dip, Direction
+from fabricgauge.features.soak.watching import Direction
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.figures import duration, memory
 from fabricgauge.model.words.networks import named
@@ -157,20 +158,14 @@ def _plots(soaked: Soaked) -> tuple[doc.Block, ...]:
         return ()
     end_s = max(soaked.soaked_s, 1.0)
     ticks = {end_s * part / 4: duration(end_s * part / 4) for part in range(5)}
-    usual = tuple(
-        Line(f"usual {direction(way.origin, way.target)}", [0.0, end_s], [_usual_ms(way)] * 2)
-        for way in ways[:1]
-    )
+    way, medians = ways[0], sorted(point.median_s for point in ways[0].curve)
+    usual_ms = 1e3 * medians[len(medians) // 2]
+    usual = Line(f"usual {direction(way.origin, way.target)}", [0.0, end_s], [usual_ms] * 2)
     picture = Picture(
-        "Worst message of each stretch of time", "ms", True, curves, usual,
+        "Worst message of each stretch of time", "ms", True, curves, (usual,),
         x_label="time since the beginning", ticks=ticks,
     )  # fmt: skip
     return (doc.side_by_side((picture,)),)
-
-
-def _usual_ms(way: Direction) -> float:
-    medians = sorted(point.median_s for point in way.curve)
-    return 1e3 * medians[len(medians) // 2]
 
 
 def _curve(soaked: Soaked, way: Direction) -> PlotCurve:
@@ -193,12 +188,7 @@ def _data(soaked: Soaked, _setting: Setting) -> object:
 def _records(soaked: Soaked, _setting: Setting) -> Records:
     columns = ("at_s", "origin", "target", "kind", "source", "length_s", "usual_s", "worst_s",
                "messages", "stopped_s")  # fmt: skip
-    return Records(columns, (tuple(_cell(dip, name) for name in columns) for dip in soaked.dips))
-
-
-def _cell(dip: Dip, name: str) -> str | int | float:
-    value: str | int | float = getattr(dip, name)
-    return value
+    return Records(columns, map(attrgetter(*columns), soaked.dips))
 
 
 KIND = Kind("soak", _document, _data, _records)

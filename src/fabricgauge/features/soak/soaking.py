@@ -215,7 +215,8 @@ def _find_fault(soaked: Soaked, is_noisy: bool) -> str:
         return describe_stuck(stuck[0])
     for direction in soaked.directions:
         place, dips = way(direction.origin, direction.target), _network_dips(direction, is_noisy)
-        if stalls := [dip for dip in direction.dips if _is_stall(dip)]:
+        stalls = [dip for dip in direction.dips if (dip.kind, dip.source) == ("stall", "network")]
+        if stalls:
             return f"{place} carried nothing for {duration(stalls[0].worst_s)}"
         longest = max(dips, key=lambda dip: dip.length_s, default=None)
         slow_s = sum(dip.length_s for dip in dips)
@@ -253,10 +254,6 @@ def _describe_late(late: Direction, count: int, soaked_s: float) -> str:
         f"{way(late.origin, late.target)}: {counted(count, 'message')} in {duration(soaked_s)}"
         f" were delayed by up to {duration(late.unexplained_s)} without a pause of a host"
     )
-
-
-def _is_stall(dip: Dip) -> bool:
-    return dip.kind == "stall" and dip.source == "network"
 
 
 def _count_all_dips(soaked: Soaked, is_noisy: bool) -> dict[str, int]:

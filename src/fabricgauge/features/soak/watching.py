@@ -136,6 +136,13 @@ class CurvePoint(msgspec.Struct, frozen=True):
     ping_median_s: float
     ping_worst_s: float
 
+    def join(self, later: "CurvePoint") -> "CurvePoint":
+        return CurvePoint(
+            self.at_s, (self.median_s + later.median_s) / 2, max(self.worst_s, later.worst_s),
+            (self.ping_median_s + later.ping_median_s) / 2,
+            max(self.ping_worst_s, later.ping_worst_s),
+        )  # fmt: skip
+
 
 class Direction(msgspec.Struct):
     """Hold the messages and dips of a direction, within ``MOST_DIPS`` and ``MOST_POINTS``.
@@ -166,15 +173,7 @@ class Direction(msgspec.Struct):
         if len(self.curve) > MOST_POINTS:
             pairs = zip(self.curve[::2], self.curve[1::2], strict=False)
             rest = self.curve[len(self.curve) // 2 * 2 :]
-            self.curve = [_join(first, second) for first, second in pairs] + rest
-
-
-def _join(first: CurvePoint, second: CurvePoint) -> CurvePoint:
-    return CurvePoint(
-        first.at_s, (first.median_s + second.median_s) / 2, max(first.worst_s, second.worst_s),
-        (first.ping_median_s + second.ping_median_s) / 2,
-        max(first.ping_worst_s, second.ping_worst_s),
-    )  # fmt: skip
+            self.curve = [first.join(second) for first, second in pairs] + rest
 
 
 class Stuck(msgspec.Struct, frozen=True):
@@ -343,7 +342,6 @@ class SoakWatch:
         return self._describe(key, dip)
 
     def _describe(self, key: tuple[int, str], dip: _OpenDip) -> Dip:
-        """Return a dip as it is so far."""
         direction = self.directions[key[0]]
         kind: Kind = "stall" if dip.worst_s >= STALL_S else dip.kind
         return Dip(
@@ -401,7 +399,10 @@ class SoakWatch:
         silent = {rank for rank, at_s in self._heard_s.items() if now_s - at_s > longest_s}
         if len(silent) == len(self._nodes):
             return ()
-        return self._name_new({(self._nodes[rank], "") for rank in silent}, to="")
+        names = {(self._nodes[rank], "") for rank in silent}
+        new = sorted(names - self._named)
+        self._named = {name for name in self._named if name[1]} | names
+        return tuple(node for node, _ in new)
 
     def find_waiting(self, record: SoakRecord, now_s: float) -> tuple[str, float] | None:
         """Return a direction's target and the waiting time if its message newly takes too long.
@@ -449,11 +450,6 @@ class SoakWatch:
         """Return how long a node's ranks have written nothing, in seconds."""
         ranks = (rank for rank, name in enumerate(self._nodes) if name == node)
         return max(now_s - self._heard_s.get(rank, now_s) for rank in ranks)
-
-    def _name_new(self, names: set[tuple[str, str]], to: str) -> tuple[str, ...]:
-        new = sorted(names - self._named)
-        self._named = {name for name in self._named if name[1] != to} | names
-        return tuple(node for node, _ in new)
 
 
 def _find_source(dip: _OpenDip, period_s: float) -> Source:

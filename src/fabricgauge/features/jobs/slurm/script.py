@@ -152,7 +152,7 @@ def _connect_lines(script: Script) -> Iterator[str]:
     """Return lines that try the connections on each subnet before the first launch there."""
     call = " ".join(("connect", *map(shlex.quote, script.connect)))
     pins = (launch.subnet for launch in script.launches)
-    subnets = (pin for pin in pins if pin and is_subnet(pin))
+    subnets = (pin for pin in pins if pin and " " not in pin)  # the others are RDMA ports
     for subnet in dict.fromkeys(subnets):
         if subnet == EACH_SUBNET:
             # The step must not read the other subnets from the loop's input.
@@ -160,11 +160,6 @@ def _connect_lines(script: Script) -> Iterator[str]:
         else:
             yield f"subnet={shlex.quote(subnet)}"
             yield call
-
-
-def is_subnet(pin: str) -> bool:
-    """Check if a launch is pinned to a subnet, not to RDMA ports."""
-    return " " not in pin
 
 
 def is_plain(option: str) -> bool:
@@ -179,7 +174,11 @@ def is_plain(option: str) -> bool:
 
 def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
     call = "launch_here" if launch.alone else "launch"
-    words = (call, shlex.quote(launch.cases), str(launch.limit_s), *_command_words(launch.command))
+    assignments = [_assignment(*pair) for pair in sorted(launch.command.env.items())]
+    words = (
+        call, shlex.quote(launch.cases), str(launch.limit_s), *(["env"] if assignments else []),
+        *assignments, *map(_quote, launch.command.argv),
+    )  # fmt: skip
     lines = [f"number={launch.number or '$((number + 1))'}", " ".join(words)]
     if launch.technology:
         yield "while read -r technology rails ports devices; do"
@@ -195,13 +194,6 @@ def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
         return
     yield f"subnet={shlex.quote(launch.subnet or '')}"
     yield from lines
-
-
-def _command_words(command: LaunchCommand) -> Iterator[str]:
-    if command.env:
-        yield "env"
-        yield from (_assignment(name, value) for name, value in sorted(command.env.items()))
-    yield from map(_quote, command.argv)
 
 
 #: Placeholders, and the shell's variables that replace them.

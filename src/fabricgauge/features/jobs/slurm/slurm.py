@@ -147,7 +147,9 @@ def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ..
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "output": "/dev/null" if request.carried else f"{_escaped(folder)}/out-%j.txt",
+        "output": "/dev/null"
+        if request.carried
+        else f"{str(folder).replace('%', '%%')}/out-%j.txt",
         "chdir": "/" if request.carried else "",
     }
     return (
@@ -158,10 +160,6 @@ def build_options(request: Request, minutes: int, folder: Path) -> tuple[str, ..
         *(f"--{name}={value}" for name, value in values.items() if value),
         *request.further,
     )
-
-
-def _escaped(folder: Path) -> str:
-    return str(folder).replace("%", "%%")
 
 
 #: Slurm's programs wait up to 60 s for a controller that is busy or restarts.
