@@ -3,8 +3,8 @@
 import msgspec
 
 from fabricgauge.features.configure.description import Description, NetworkDescription
-from fabricgauge.features.configure.interface import Draft, draft, questions
-from fabricgauge.features.configure.job import Reply
+from fabricgauge.features.configure.interface import draft, questions
+from fabricgauge.features.configure.job import Draft, Reply
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Address, Interface, Node
 from fabricgauge.model.finding import Command

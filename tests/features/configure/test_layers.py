@@ -7,8 +7,8 @@ import pytest
 from tests.features.configure.sample import drafted, interface, inventory, network, wish
 
 from fabricgauge.features.configure import lifeline, links
-from fabricgauge.features.configure.interface import Draft, plan
-from fabricgauge.features.configure.job import Reply
+from fabricgauge.features.configure.interface import plan
+from fabricgauge.features.configure.job import Draft, Reply
 from fabricgauge.features.configure.values import Configuration
 from fabricgauge.model.errors import UsageError
 

@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from tests.features.configure.sample import drafted, network, nodes, wish
 
-from fabricgauge.features.configure.interface import Draft, plan, questions
-from fabricgauge.features.configure.job import Reply, holds
+from fabricgauge.features.configure.interface import plan, questions
+from fabricgauge.features.configure.job import Draft, Reply, holds
 from fabricgauge.features.configure.values import Configuration, Step, Verification
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command

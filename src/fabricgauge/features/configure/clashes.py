@@ -11,13 +11,7 @@ from fabricgauge.features.configure import links
 from fabricgauge.features.configure.job import HEAD, Backend, Draft
 from fabricgauge.features.configure.values import WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.finding import Command
 from fabricgauge.model.ip_link import IpLink
-
-
-def asks() -> Iterator[Command]:
-    """Ask for the head's addresses; nodes are asked for their lifelines anyway."""
-    yield links.questions(HEAD)[0]
 
 
 def clashes(job: Draft, backend: Backend) -> Iterator[str]:

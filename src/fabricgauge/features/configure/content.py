@@ -24,7 +24,11 @@ def document(plan: Configuration, _setting: Setting) -> doc.Report:
         if step.fulfilled:
             fulfilled.append(f"{number}. {step.title}: {step.fulfilled}")
         else:
-            steps.append(_step(number, step))
+            consent = f"only with --consent {step.consent}" if step.consent else ""
+            note = (("note" if step.undo else "undo", step.undo_note),) if step.undo_note else ()
+            why = doc.FactList((("why", step.reason),))
+            blocks = (why, doc.Lines(tuple(_lines(step))), doc.FactList(note))
+            steps.append(doc.Fold(f"{number}. {step.title}", consent, blocks, open=True))
     counts = f"{counted(len(steps), 'step')} to run, {len(fulfilled)} already done"
     return doc.Report(
         word="PLAN", tone="skipped", title="fabricgauge configure", about="fabricgauge configure",
@@ -57,14 +61,6 @@ def _network(network: WantedNetwork) -> doc.Fold:
         port_lines.append(f"{port.where}  {port.cidr}{name}")
     title = f"{network.name}: {network.subnet}, {network.kind}{rate}{mtu}"
     return doc.Fold(title, "", (doc.Items(tuple(port_lines)),), open=True)
-
-
-def _step(number: int, step: Step) -> doc.Fold:
-    consent = f"only with --consent {step.consent}" if step.consent else ""
-    note = (("note" if step.undo else "undo", step.undo_note),) if step.undo_note else ()
-    why = doc.FactList((("why", step.reason),))
-    blocks = (why, doc.Lines(tuple(_lines(step))), doc.FactList(note))
-    return doc.Fold(f"{number}. {step.title}", consent, blocks, open=True)
 
 
 def _lines(step: Step) -> Iterator[str]:

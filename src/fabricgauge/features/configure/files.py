@@ -9,7 +9,7 @@ shell. Lines and fields are those of the C programs that read the file, not Unic
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 
@@ -115,26 +115,21 @@ def _edit(node: str, action: str, path: str, text: str, *more: str) -> Command:
 @lru_cache(maxsize=16)  # most nodes have the same file
 def marked_diff(old: str, new: str) -> str:
     """Return every line of both texts, marked as by ``diff -U``: "-" old, "+" new, " " common."""
-    return "".join(_diff_lines(_split_keeping_ends(old), _split_keeping_ends(new)))
-
-
-def _diff_lines(old: list[str], new: list[str]) -> Iterator[str]:
-    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    old_lines, new_lines = _split_keeping_ends(old), _split_keeping_ends(new)
+    blocks = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
+    marked: list[str] = []
     for kind, begin, end, other_begin, other_end in blocks:
         is_common = kind == "equal"
-        yield from (_diff_line(" " if is_common else "-", line) for line in old[begin:end])
-        yield from (_diff_line("+", line) for line in new[other_begin:other_end] if not is_common)
+        marked += [f"{' ' if is_common else '-'}{line}" for line in old_lines[begin:end]]
+        marked += [f"+{line}" for line in new_lines[other_begin:other_end] if not is_common]
+    unended = "\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else f"{line}\n{unended}" for line in marked)
 
 
 def _split_keeping_ends(text: str) -> list[str]:
     """Return the lines with their newlines; the last may have none."""
     *complete_lines, last = text.split("\n")
     return [*(f"{line}\n" for line in complete_lines), *([last] if last else [])]
-
-
-def _diff_line(sign: str, line: str) -> str:
-    ended = line.endswith("\n")
-    return f"{sign}{line}" if ended else f"{sign}{line}\n\\ No newline at end of file\n"
 
 
 def edit_step(

@@ -101,7 +101,6 @@ def node_checks(image: Image, node: str) -> Iterator[Verification]:
 
 
 def _package_step(job: Draft, image: Image, place: str) -> Step:
-    """Return one step for the missing packages, or for all if they are unknown."""
     root, packages = image.root, image.packages
     replies = {package: job.reply(_query(root, (package,))) for package in packages}
     missing = tuple(
@@ -294,7 +293,6 @@ def _checks_of_key(root: str, repository: Repository) -> tuple[Verification, Ver
 
 
 def _fetch_key(root: str, repository: Repository, place: str) -> Step:
-    """Return the step that fetches a key and compares its whole fingerprint."""
     file, url = _key_file(root, repository), repository.key
     url = f"file://{url}" if url.startswith("/") else url
     schemes = "=http,https,file"
@@ -314,17 +312,16 @@ def _fetch_key(root: str, repository: Repository, place: str) -> Step:
 
 
 def _import_key(root: str, repository: Repository, place: str) -> Step:
-    """Return the step that lets rpm trust the fetched key, after its fingerprint."""
-    option = () if root == "/" else ("--root", root)
     digits = repository.fingerprint.replace(" ", "").lower()[-8:]
-    versions = Command(HEAD, ("rpm", *option, "-q", "--qf", "%{VERSION}\\n", "gpg-pubkey"))
-    all_versions = Command(HEAD, ("rpm", *option, "-qa", "--qf", "%{VERSION}\\n", "gpg-pubkey"))
+    versions, all_versions = (
+        _rpm(root, query, "--qf", "%{VERSION}\\n", "gpg-pubkey") for query in ("-q", "-qa")
+    )
     return Step(
         f"Trust the key {digits} of {repository.url} in {place}",
         "rpm refuses packages that are signed by a key that it does not know",
-        (Command(HEAD, ("rpm", *option, "--import", _key_file(root, repository))),),
+        (_rpm(root, "--import", _key_file(root, repository)),),
         (Verification(versions, f"{digits}\n"),),
-        (Command(HEAD, ("rpm", *option, "-e", f"gpg-pubkey-{digits}")),),
+        (_rpm(root, "-e", f"gpg-pubkey-{digits}"),),
         before=(
             *_checks_of_key(root, repository),
             Verification(all_versions, f"{digits}\n", absent=True),
@@ -333,7 +330,6 @@ def _import_key(root: str, repository: Repository, place: str) -> Step:
 
 
 def _unpack(node: str, archive: str, folder: str, program: str, title: str, reason: str) -> Step:
-    """Return the step that unpacks an archive of the node; ``program`` is in it."""
     return Step(
         title, reason,
         (

@@ -14,6 +14,7 @@ from fabricgauge.features.configure import (
     export,
     image,
     lifeline,
+    links,
     pings,
     restart,
     services,
@@ -28,7 +29,7 @@ from fabricgauge.features.configure.description import (
     NetworkDescription,
     Osu,
 )
-from fabricgauge.features.configure.job import Backend, Draft, Reply, with_evidence
+from fabricgauge.features.configure.job import HEAD, Backend, Draft, with_evidence
 from fabricgauge.features.configure.ports import ports_of, subnet_notes
 from fabricgauge.features.configure.values import Configuration, Step, Verification
 from fabricgauge.lab.spec import address
@@ -37,8 +38,6 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.inventory import Inventory
-
-__all__ = ["Draft", "Reply", "checks", "draft", "plan", "questions"]
 
 #: How many nodes without a clear port an error names.
 _NAMED = 20
@@ -96,13 +95,12 @@ def _questions(job: Draft) -> Iterator[Command]:
         yield from restart.asks(description.nodes)
     if not job.troubles:
         yield from services.port_asks(job)
-        yield from clashes.asks()
+        yield links.questions(HEAD)[0]  # nodes are asked for their lifelines anyway
         yield from lifeline.asks(job)
         yield from backend_of(description).questions(job)
 
 
 def _images(description: Description) -> tuple[Image, ...]:
-    """Return the head as an image, and the nodes' image."""
     head = description.head
     head_image = Image(
         "/", packages=head.packages, memlock=head.memlock, repositories=head.repositories

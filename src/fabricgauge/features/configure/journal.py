@@ -11,6 +11,7 @@ the same directory: two plans at once would take each other's changes for foreig
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -142,20 +143,15 @@ def begin(planned: Planned, under: Path) -> Journal:
         StoreError: it cannot be made.
     """
     stamp = now_utc("%Y-%m-%d-%H%M%S")
+    name = f"{stamp}-{planned.configuration.backend}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
     with reporting("make a journal in", under):
-        path = _make_folder(under, f"{stamp}-{planned.configuration.backend}")
+        for path in (under / name for name in names):
+            with suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+                break
     write_json(path / PLAN, planned, path)
     return Journal(path)
-
-
-def _make_folder(under: Path, name: str) -> Path:
-    number = 1
-    while True:
-        path = under / (name if number == 1 else f"{name}-{number}")
-        with suppress(FileExistsError):
-            path.mkdir(mode=0o700)
-            return path
-        number += 1
 
 
 def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:

@@ -5,7 +5,7 @@ interfaces replace the answer; they have no broadcast address and no label.
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -79,9 +79,9 @@ def questions(node: str) -> tuple[Command, Command]:
 def state(job: Draft, node: str) -> State:
     """Return the node's answer, or else discovery's; ``doubt`` reports an invalid answer."""
     addresses, routes = (job.reply(question) for question in questions(node))
-    links = _links(addresses)
+    links = _parse(addresses, tuple[IpLink, ...])
     if not isinstance(links, Skipped):
-        return State(links, _routes(routes))
+        return State(links, _parse(routes, tuple[HeldRoute, ...]))
     discovered = job.node(node)
     if isinstance(discovered, Skipped):
         return State((), discovered)
@@ -95,9 +95,10 @@ def doubt(job: Draft, node: str) -> str:
 
     The reason is an iproute2 without ``-j``, or an invalid reply. Empty if the node was not asked.
     """
-    for question, read in zip(questions(node), (_links, _routes), strict=True):
+    kinds: tuple[Any, ...] = (tuple[IpLink, ...], tuple[HeldRoute, ...])
+    for question, kind in zip(questions(node), kinds, strict=True):
         reply = job.reply(question)
-        answer = read(reply)
+        answer = _parse(reply, kind)
         if isinstance(reply, Reply) and isinstance(answer, Skipped):
             return f"{' '.join(question.argv)} on {on(node)}: {answer.reason}"
     return ""
@@ -117,16 +118,9 @@ def carried_by(first: IpAddress, held: Sequence[IpAddress]) -> tuple[IpAddress, 
     return tuple(of_subnet[1:]) if of_subnet[:1] == [first] else ()
 
 
-def _links(reply: Reply | Skipped) -> tuple[IpLink, ...] | Skipped:
-    return _parse(reply, tuple[IpLink, ...])
-
-
-def _routes(reply: Reply | Skipped) -> tuple[HeldRoute, ...] | Skipped:
-    """Parse routes; iproute2 prints nothing for an empty table."""
-    return _parse(reply, tuple[HeldRoute, ...], empty="[]")
-
-
-def _parse(reply: Reply | Skipped, kind: type[_T], empty: str = "") -> _T | Skipped:
+def _parse(reply: Reply | Skipped, kind: type[_T]) -> _T | Skipped:
+    """Parse links or routes; iproute2 prints nothing for an empty table of routes."""
+    empty = "[]" if kind == tuple[HeldRoute, ...] else ""
     if isinstance(reply, Skipped):
         return reply
     if reply.exit_code != 0:

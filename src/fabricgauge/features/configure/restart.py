@@ -59,43 +59,39 @@ def step(
 
 
 def boot_checks(job: Draft, nodes: Sequence[str]) -> list[Verification]:
-    """Return checks that each node has another boot id than before, if that one is known."""
-    return [
-        Verification(Command(node, _BOOT_ID), number, True, PATIENCE_S)
-        for node in nodes
-        if (number := _boot_id(job, node))
-    ]
+    """Return checks that each node has another boot id than before, if that one is known.
 
-
-def _boot_id(job: Draft, node: str) -> str:
-    """Return a node's boot id: its answer, or else that of discovery; empty if unknown."""
-    reply = job.reply(Command(node, _BOOT_ID))
-    if not isinstance(reply, Skipped):
-        return reply.output.strip() if reply.exit_code == 0 else ""
-    discovered = job.node(node)
-    return "" if isinstance(discovered, Skipped) else discovered.boot_id
+    It is the node's answer, or else that of discovery.
+    """
+    checks = []
+    for node in nodes:
+        question, discovered = Command(node, _BOOT_ID), job.node(node)
+        reply = job.reply(question)
+        number = "" if isinstance(discovered, Skipped) else discovered.boot_id
+        if not isinstance(reply, Skipped):
+            number = reply.output.strip() if reply.exit_code == 0 else ""
+        if number:
+            checks.append(Verification(question, number, True, PATIENCE_S))
+    return checks
 
 
 FORTY_GIGABIT = 40e9
 
 
 def lanes_steps(job: Draft) -> tuple[Step, ...]:
-    return tuple(dict.fromkeys(_lanes_steps(job)))
-
-
-def _lanes_steps(job: Draft) -> Iterator[Step]:
-    """Yield a step for every adapter with known or described lanes."""
+    """Return a step for every adapter with known or described lanes, each once."""
+    steps: dict[Step, None] = {}
     for network in job.description.networks:
         for node in network.nodes:
-            inventory = job.inventory(node)
-            for number, adapter in numbered_adapters(inventory):
+            adapters = list(numbered_adapters(job.inventory(node)))
+            for number, adapter in adapters:
                 forty = network.rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes
                 if lane_mode := network.lane_mode or "1x40" * forty:
-                    yield _lanes_step(job, node, number, adapter.lane_mode, lane_mode)
-            if network.lane_mode and not list(numbered_adapters(inventory)):
-                yield _lanes_step(
-                    job, node, 1, Skipped("the node was not asked"), network.lane_mode
-                )
+                    steps[_lanes_step(job, node, number, adapter.lane_mode, lane_mode)] = None
+            if network.lane_mode and not adapters:
+                unasked = Skipped("the node was not asked")
+                steps[_lanes_step(job, node, 1, unasked, network.lane_mode)] = None
+    return tuple(steps)
 
 
 def numbered_adapters(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:

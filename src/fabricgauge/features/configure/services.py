@@ -17,6 +17,14 @@ from fabricgauge.model.finding import Command
 #: The kind of network that a service manages: without a manager its ports do not become active.
 MANAGERS = {"opafm": "omni-path", "opensm": "infiniband"}
 
+_REASONS = {
+    **{
+        name: f"it manages the {kind} fabric: ports get their addresses from it"
+        for name, kind in MANAGERS.items()
+    },
+    "rdma": "it loads the modules that give programs access to the adapters",
+}
+
 _START_PATIENCE_S = 15.0
 
 #: Whether a unit runs, by the answer of ``is-active``.
@@ -33,28 +41,37 @@ def asks(services: Services) -> Iterator[Command]:
 
 
 def steps(job: Draft, services: Services) -> Iterator[Step]:
-    """Yield one step for each service; its undoing only stops and disables what was off before."""
+    """Yield one step for each service; its undoing only stops and disables what was off before.
+
+    opaconfig(8) of the Omni-Path suites enables opafm; without that program systemd does.
+    """
     node = services.node
+    inventory = Skipped("the head is not discovered") if node == HEAD else job.inventory(node)
+    facts = {} if isinstance(inventory, Skipped) else inventory.facts
     for name in services.names:
         active, enabled = (
             Verification(_systemctl(node, f"is-{word}", name), f"\n{word}\n", patience_s=patience_s)
             for word, patience_s in (("active", _START_PATIENCE_S), ("enabled", 0.0))
         )
-        is_active = _answered_state(job, active.command, _ACTIVE_STATES)
-        is_enabled = _answered_state(job, enabled.command, _ENABLED_STATES)
+        # None: the answer is unknown, or neither.
+        is_active = _ACTIVE_STATES.get(job.output(active.command).strip())
+        is_enabled = _ENABLED_STATES.get(job.output(enabled.command).strip())
         states = (("ran", is_active), ("was enabled", is_enabled))
         unknown = [word for word, state in states if state is None]
-        by_opaconfig = name == "opafm" and _may_have_opaconfig(job, node)
+        start: tuple[Command, ...] = (_systemctl(node, "enable", "--now", name),)
+        stop = (_systemctl(node, "stop", name),) if is_active is not True else ()
+        disable = (_systemctl(node, "disable", *["--now"] * bool(stop), name),)
+        if name == "opafm" and _may_have_opaconfig(job, node):
+            start = (Command(node, ("opaconfig", "-E", name)), _systemctl(node, "start", name))
+            disable = (*stop, Command(node, ("opaconfig", "-D", name)))
+        state = facts.get(f"service {name}", "")
+        is_settled = {"enabled", "active"} <= set(state.split())
         yield Step(
             f"Run {name} on {on(node)}, now and after every start",
-            _reason(name),
-            _start_commands(node, name, by_opaconfig), (active, enabled),
-            _stop_commands(
-                node, name, by_opaconfig,
-                stop=is_active is not True, disable=is_enabled is not True,
-            ),
+            _REASONS.get(name, "the description requires it"),
+            start, (active, enabled), stop if is_enabled is True else disable,
             undo_note=f"whether it {' and '.join(unknown)} before is not known" if unknown else "",
-            fulfilled=_evidence(job, node, name),
+            fulfilled=f"{name} of {node} is {state}" if is_settled else "",
         )  # fmt: skip
 
 
@@ -77,40 +94,6 @@ def notes(job: Draft, services: Services) -> Iterator[str]:
             )
 
 
-def _answered_state(job: Draft, question: Command, words: dict[str, bool]) -> bool | None:
-    """Return systemctl's answer; None if it is unknown or neither."""
-    return words.get(job.output(question).strip())
-
-
-def _reason(name: str) -> str:
-    if name in MANAGERS:
-        return f"it manages the {MANAGERS[name]} fabric: ports get their addresses from it"
-    if name == "rdma":
-        return "it loads the modules that give programs access to the adapters"
-    return "the description requires it"
-
-
-def _start_commands(node: str, name: str, by_opaconfig: bool) -> tuple[Command, ...]:
-    """Return the commands that enable and start a service.
-
-    opaconfig(8) of the Omni-Path suites enables opafm; without that program systemd does.
-    """
-    if by_opaconfig:
-        return Command(node, ("opaconfig", "-E", name)), _systemctl(node, "start", name)
-    return (_systemctl(node, "enable", "--now", name),)
-
-
-def _stop_commands(
-    node: str, name: str, by_opaconfig: bool, *, stop: bool, disable: bool
-) -> tuple[Command, ...]:
-    stopping = (_systemctl(node, "stop", name),) if stop else ()
-    if not disable:
-        return stopping
-    if by_opaconfig:
-        return (*stopping, Command(node, ("opaconfig", "-D", name)))
-    return (_systemctl(node, "disable", *["--now"] * stop, name),)
-
-
 def _may_have_opaconfig(job: Draft, node: str) -> bool:
     reply = job.reply(_find_opaconfig(node))
     return isinstance(reply, Skipped) or reply.exit_code == 0
@@ -118,15 +101,6 @@ def _may_have_opaconfig(job: Draft, node: str) -> bool:
 
 def _find_opaconfig(node: str) -> Command:
     return Command(node, ("sh", "-c", "command -v opaconfig"))
-
-
-def _evidence(job: Draft, node: str, name: str) -> str:
-    """Return what discovery found, if the service is active now and after the next start."""
-    inventory = job.inventory(node) if node != HEAD else Skipped("the head is not discovered")
-    if isinstance(inventory, Skipped):
-        return ""
-    state = inventory.facts.get(f"service {name}", "")
-    return f"{name} of {node} is {state}" if {"enabled", "active"} <= set(state.split()) else ""
 
 
 #: Every other state of a port, as /sys prints it (ib_port_state of Linux 6.12).

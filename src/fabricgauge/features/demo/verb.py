@@ -94,7 +94,6 @@ def _check(lab: str, root: Path, quiet: bool) -> tuple[Judged, Path]:
 
 
 def _show(judged: Judged, run: Path) -> None:
-    """Print a run's verdict, what to do, and the page."""
     setting = make_setting(run_directory=str(run), html_file=str(run / "report.html"))
     sections = () if judged.overall is Outcome.PASS else (to_do(judged),)
     report = msgspec.structs.replace(content.document(judged, setting), sections=sections)

@@ -115,18 +115,16 @@ def _lists(entries: tuple[Entry, ...]) -> Iterator[doc.Section]:
     for kind, title in _TITLES.items():
         chosen = [entry for entry in entries if entry.kind == kind]
         if kind in ("rule", "check"):
-            rows = tuple((entry.name, _summary(entry)) for entry in chosen)
+            # The first sentence of an entry; a rule's without its label.
+            texts = (_LABEL.sub("", _sentence(entry.text)) for entry in chosen)
+            rows = tuple(
+                (entry.name, match[0] if (match := _FIRST_SENTENCE.match(text)) else text)
+                for entry, text in zip(chosen, texts, strict=True)
+            )
             block: doc.Block = doc.Table(doc.heads("", ""), rows)
         else:
             block = doc.Paragraph(", ".join(entry.name for entry in chosen))
         yield doc.Section(kind, title, (block,))
-
-
-def _summary(entry: Entry) -> str:
-    """Return the first sentence of an entry, a rule's without its label."""
-    text = _LABEL.sub("", _STRONG.sub(r"\1", " ".join(entry.text.split())))
-    match = _FIRST_SENTENCE.match(text)
-    return match[0] if match else text
 
 
 def _blocks(markdown: str) -> Iterator[doc.Block]:

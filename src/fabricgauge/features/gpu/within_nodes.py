@@ -91,7 +91,6 @@ def _argv(request: MeasurementRequest) -> tuple[str, ...]:
 def _measure_node(
     request: MeasurementRequest, host: Host, folder: Path, progress: Progress
 ) -> Sequence[Source]:
-    """Return one node's outputs as files of its own name."""
     folder.mkdir()
     for name, argv in PROGRAMS[request.tool].printouts.items():
         printout = _run(host, argv, PRINTOUT_S)

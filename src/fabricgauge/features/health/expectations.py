@@ -15,7 +15,7 @@ rate_mbit_s = 1000
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 from ClusterShell.NodeSet import NodeSet, NodeSetException
@@ -44,6 +44,7 @@ KEYS: dict[str, dict[str, str]] = {
 #: The only part of the kind ``node``.
 NODE: Part = ("node", "-")
 _GID = re.compile(r"gid (\d{1,3})")
+_COUNT = re.compile(r"0|[1-9]\d{0,17}")
 _PCIE = re.compile(r"\d{1,3}\.\d GT/s x[1-9]\d?")
 _PORT_RATE = re.compile(r"\d+(?:\.\d)? Gb/sec(?: \(.*\))?")
 #: Fields whose value the script compares as a number or takes apart.
@@ -92,11 +93,12 @@ def write_expectations(expectations: Expectations, head: tuple[str, ...]) -> str
             lines += ["", f"[class.{_path(part)}]"]
             keys = KEYS[part[0]]
             lines += [
-                f"{keys[field]} = {_value(value)}"
+                f"{keys[field]} = {value if _COUNT.fullmatch(value) else _text(value)}"
                 for field, value in values.items()
                 if field in keys
             ]
-            gids = [(match[1], value) for match, value in _gids(values)]
+            matches = ((_GID.fullmatch(field), value) for field, value in values.items())
+            gids = [(match[1], value) for match, value in matches if match]
             if gids:
                 lines += ["", f"[class.{_path(part)}.gid]"]
                 lines += [f"{index} = {_text(value)}" for index, value in gids]
@@ -105,12 +107,6 @@ def write_expectations(expectations: Expectations, head: tuple[str, ...]) -> str
 
 def _comments(lines: tuple[str, ...]) -> list[str]:
     return [f"# {''.join(sign if sign.isprintable() else '?' for sign in line)}" for line in lines]
-
-
-def _gids(values: Values) -> Iterator[tuple[re.Match[str], str]]:
-    for field, value in values.items():
-        if match := _GID.fullmatch(field):
-            yield match, value
 
 
 def _path(part: Part) -> str:
@@ -124,10 +120,6 @@ def _path(part: Part) -> str:
 def _text(text: str) -> str:
     """Return a TOML string: JSON's escapes are TOML's, but for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _value(value: str) -> str:
-    return value if re.fullmatch(r"0|[1-9]\d{0,17}", value) else _text(value)
 
 
 def read_expectations(text: str, file: str) -> Expectations:
@@ -150,8 +142,13 @@ def read_expectations(text: str, file: str) -> Expectations:
             f"{file}: version {content.get('version')!r} cannot be read, only version {VERSION};"
             " write the file again: fabricgauge health --learn"
         )
-    tables = _list_of_tables(file, "class", content.get("class", []))
-    classes = tuple(_read_class(file, number, table) for number, table in enumerate(tables, 1))
+    tables = content.get("class", [])
+    if not isinstance(tables, list):
+        raise UsageError(f"{file}: write [[class]], not [class]")
+    classes = tuple(
+        _read_class(file, number, _table(file, "class", table))
+        for number, table in enumerate(tables, 1)
+    )
     _refuse_repeats(file, classes)
     return Expectations(
         classes,
@@ -170,12 +167,6 @@ def _table(file: str, place: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise UsageError(f"{file}: {place} = {value!r} is not a table")
     return value
-
-
-def _list_of_tables(file: str, place: str, value: object) -> list[Mapping[str, object]]:
-    if not isinstance(value, list):
-        raise UsageError(f"{file}: write [[{place}]], not [{place}]")
-    return [_table(file, place, item) for item in value]
 
 
 def _read_severity(file: str, check: str, value: object) -> Severity:
@@ -232,7 +223,10 @@ def _read_class(file: str, number: int, table: Mapping[str, object]) -> NodeClas
                 raise UsageError(f"{place}: {name!r} cannot be the name of a part of kind {kind}")
             part = (kind, name)
             parts[part] = _read_part(place, part, _table(file, f"class.{kind}.{name}", values))
-    return NodeClass(str(_fold(place, nodes)), parts)
+    try:
+        return NodeClass(str(NodeSet(nodes)), parts)
+    except NodeSetException as error:
+        raise UsageError(f"{place}: nodes = {nodes!r}: {error}") from error
 
 
 def _read_part(place: str, part: Part, table: Mapping[str, object]) -> Values:
@@ -260,13 +254,6 @@ def _read_value(where: str, kind: str, field: str, value: object) -> str:
         key = KEYS[kind].get(field, field)
         raise UsageError(f"{where}: {key} = {value!r} is not valid; see docs/reference/health.md")
     return text
-
-
-def _fold(place: str, nodes: str) -> NodeSet:
-    try:
-        return NodeSet(nodes)
-    except NodeSetException as error:
-        raise UsageError(f"{place}: nodes = {nodes!r}: {error}") from error
 
 
 def _refuse_repeats(file: str, classes: tuple[NodeClass, ...]) -> None:

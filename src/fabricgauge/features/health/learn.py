@@ -67,21 +67,22 @@ def _expect(node_class: LikeNodes) -> NodeClass:
         values = parts.setdefault((kind, device), {})
         if field in KEYS[kind] or field.startswith("gid "):
             values[field] = value
+    ordered: dict[Part, Values] = {}
     down = [part for part, values in parts.items() if values.get("link", "up") != "up"]
+    for part in _sort(parts):
+        if part not in down:  # fields in the order of KEYS, then GIDs by index
+            values = parts[part]
+            gids = sorted((f for f in values if f.startswith("gid ")), key=lambda f: int(f[4:]))
+            fields = (*KEYS[part[0]], *gids)
+            ordered[part] = {field: values[field] for field in fields if field in values}
     return NodeClass(
         str(NodeSet.fromlist(list(node_class.nodes))),
-        {part: _in_order(part, parts[part]) for part in _sort(parts) if part not in down},
+        ordered,
         (
             *[f"{' '.join(part)} is not up: nothing is expected of it." for part in down],
             *describe_differences(node_class),
         ),
     )
-
-
-def _in_order(part: Part, values: Values) -> Values:
-    """Return the fields in the order of ``KEYS``, then GIDs by index."""
-    gids = sorted((f for f in values if f.startswith("gid ")), key=lambda f: int(f[4:]))
-    return {field: values[field] for field in (*KEYS[part[0]], *gids) if field in values}
 
 
 def _sort(parts: Mapping[Part, Values]) -> list[Part]:

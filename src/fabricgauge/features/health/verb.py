@@ -112,23 +112,16 @@ def health(ctx: click.Context, /, **options: Any) -> None:
         deliver(folder.joinpath(file).read_text("utf-8"), options["to"])
         return
     expectations = _load_expectations(options["expect"])
-    settings = _build_settings(options)
+    state, textfile = (
+        str(options[name].absolute()) if options[name] else "" for name in ("state", "textfile")
+    )
+    settings = ScriptSettings(options["form"], options["drain"], state, textfile, options["limit"])
     if action == "script":
         deliver(write_script(expectations, settings), options["to"])
         if options["to"] is not None:
             options["to"].chmod(0o755)
         return
     ctx.exit(_check(expectations, settings, options["quiet"]))
-
-
-def _build_settings(options: dict[str, Any]) -> ScriptSettings:
-    paths = {
-        name: str(options[name].absolute()) if options[name] else ""
-        for name in ("state", "textfile")
-    }
-    return ScriptSettings(
-        options["form"], options["drain"], paths["state"], paths["textfile"], options["limit"]
-    )
 
 
 def _load_expectations(stated: Path | None) -> Expectations | None:
@@ -146,7 +139,6 @@ def _load_expectations(stated: Path | None) -> Expectations | None:
 
 
 def _check(expectations: Expectations | None, settings: ScriptSettings, quiet: bool) -> int:
-    """Run the script on this machine; return its exit status."""
     completed = process.run(
         ["sh", "-s", "--", *(["--quiet"] if quiet else [])],
         stdin=write_script(expectations, settings), timeout_s=settings.limit_s + MARGIN_S,

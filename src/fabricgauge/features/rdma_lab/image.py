@@ -163,7 +163,6 @@ def _prepare_kernel(notify: Notify) -> Path:
 
 
 def _select_files(unpacked: Path, selection: Path) -> None:
-    """Copy what guests need out of the unpacked packages."""
     (selection / "modules").mkdir(parents=True)
     (kernel,) = (unpacked / "boot").glob("vmlinuz-*")
     kernel.rename(selection / "vmlinuz")

@@ -47,9 +47,11 @@ def start(state: LabState, names: tuple[str, ...], notify: Notify) -> LabState:
     """
     boot_image = image(qemu.DRIVERS[state.rdma], notify)
     pairs = zip(names, reversed(names), strict=True)
-    guests = [
-        Guest(name, number, peer, _free_port()) for number, (name, peer) in enumerate(pairs, 1)
-    ]
+    guests = []
+    for number, (name, peer) in enumerate(pairs, 1):
+        # No program listens now on this port of the loopback.
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            guests.append(Guest(name, number, peer, int(server.getsockname()[1])))
     _write_files(state, guests)
     if state.nodes:
         state = _start_hub(state, names)
@@ -58,12 +60,6 @@ def start(state: LabState, names: tuple[str, ...], notify: Notify) -> LabState:
     save(state)
     _await_guests(state)
     return state
-
-
-def _free_port() -> int:
-    """Return a port of the loopback on which no program listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def _write_files(state: LabState, guests: list[Guest]) -> None:

@@ -54,7 +54,11 @@ def simulated_engine(notify: Callable[[], None] = lambda: None) -> Engine:
 
     def make(folder: Path) -> tuple[Path, Path]:
         notify()
-        return _compile_engine(mpi.mpicxx, folder), _compile_library(folder)
+        sources, library = source_folder(), folder / SIMULATED_LIBRARY
+        units = map(str, _simulated(sources, "cpp"))
+        include = f"-I{sources / 'include'}"
+        run_all([["c++", *FLAGS, include, *units, "-o", str(library), *LIBRARY_FLAGS]])
+        return _compile_engine(mpi.mpicxx, folder), library
 
     return cached_or_built(engine, make)
 
@@ -92,14 +96,6 @@ def _identity(mpi: Mpi, compiler: str) -> str:
         str(mpi.mpicxx), mpi.version, compiler, *FLAGS, DEFINITION, *LIBRARY_FLAGS,
         digest(sources), *content,
     ])  # fmt: skip
-
-
-def _compile_library(folder: Path) -> Path:
-    sources, library = source_folder(), folder / SIMULATED_LIBRARY
-    units = map(str, _simulated(sources, "cpp"))
-    include = f"-I{sources / 'include'}"
-    run_all([["c++", *FLAGS, include, *units, "-o", str(library), *LIBRARY_FLAGS]])
-    return library
 
 
 def _compile_engine(wrapper: Path, folder: Path) -> Path:

@@ -122,7 +122,6 @@ DRAGONFLIES = ((4, 2, 4), (8, 4, 8))
 
 
 def _node_names(first: int, count: int) -> tuple[str, ...]:
-    """Return ``node-0``, ``node-1``, …"""
     return tuple(f"node-{number}" for number in range(first, first + count))
 
 

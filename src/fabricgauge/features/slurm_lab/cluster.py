@@ -256,7 +256,6 @@ def _await(
 
 
 def _failure(state: LabState, program: str, node: str, event: str) -> LabError:
-    """Return an error about a daemon, with the end of its output."""
     lines: list[str] = []
     with suppress(OSError):
         text = _output_file(state, program, node).read_text(errors="replace")
@@ -269,7 +268,6 @@ def _failure(state: LabState, program: str, node: str, event: str) -> LabError:
 
 
 def _output_file(state: LabState, program: str, node: str) -> Path:
-    """Return the file with a daemon's standard output and error."""
     return Path(state.directory) / "slurm" / "log" / f"{program}.{node}.out"
 
 

@@ -45,14 +45,12 @@ def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Lay
 
 def _are_layers(factor: Factor) -> bool:
     """Check that no two levels are one layer with other settings, as ``verbs:path-mtu=256`` is."""
-    layers = {_layer_name(level) for level in factor.levels}
+    layers = set()
+    for level in factor.levels:  # a transport without its settings, but with its provider
+        name, _, settings = level.partition(":")
+        provider = [word for word in settings.split(",") if word.startswith("provider=")]
+        layers.add((name, *provider))
     return factor.name in LAYERED and len(layers) == len(factor.levels)
-
-
-def _layer_name(level: str) -> tuple[str, ...]:
-    """Return a transport without its settings, but with its provider."""
-    name, _, settings = level.partition(":")
-    return name, *(setting for setting in settings.split(",") if setting.startswith("provider="))
 
 
 def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> str:

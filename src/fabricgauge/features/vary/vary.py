@@ -36,9 +36,7 @@ from fabricgauge.model.request import (
     keep_applicable,
     option,
 )
-from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Design, Factor, Varied
-from fabricgauge.model.verdict import Verdict
 from fabricgauge.nodes.launch.mpi_impls import is_pinned, mpi_impl_of
 from fabricgauge.nodes.launch.transports import OFI, known_transport
 from fabricgauge.store.run_directory import PARTIAL, RunDirectory, find
@@ -53,6 +51,7 @@ RANK_PATTERNS = ("multi_latency", "multi_bandwidth", "allreduce")
 LAYER_PATTERNS = ("latency", "bandwidth", "bidirectional_bandwidth")
 
 DESIGN, VARIED = "design.json", "varied.json"
+_REPEATED = "some launches were repeated after an interruption, outside their block's time"
 #: Numbers of an effect that JSON has as null if they are unknown or without bound.
 _UNKNOWN = ("change", "low", "high", "chance")
 
@@ -350,38 +349,23 @@ def _compare_arms(
     runs = tuple(
         msgspec.structs.replace(arm_context.run, complete=complete) for arm_context in arms
     )
-    against = [invalid_notes(_verdicts(arm_run)) for arm_run in runs]
-    notes = (
-        f"{', '.join(levels)}: {note}"
-        for levels, arm_run, why in zip(design.arms, runs, against, strict=True)
-        for note in (*why, *find_cautions(arm_run), *_note_later_launches(arm_run))
-    )
+    contexts = (Context(run, ceilings(run.fabric.networks, run.launches)) for run in runs)
+    against = [invalid_notes(judgement(context).verdicts) for context in contexts]
+    notes: list[str] = []
+    for levels, arm_run, why in zip(design.arms, runs, against, strict=True):
+        arm_notes = [*why, *find_cautions(arm_run)]
+        if len(arm_run.launches) > len({launch.number for launch in arm_run.launches}):
+            arm_notes.append(_REPEATED)  # by a resumed run, whose turn in the block was over
+        notes += [f"{', '.join(levels)}: {note}" for note in arm_notes]
     believed = complete and not any(against)
     return compare_arms(design, runs, tolerance, tuple(dict.fromkeys(notes)), believed=believed)
 
 
-def _verdicts(run: Run) -> tuple[Verdict, ...]:
-    return judgement(Context(run, ceilings(run.fabric.networks, run.launches))).verdicts
-
-
-def _note_later_launches(run: Run) -> tuple[str, ...]:
-    """Return a caution about launches of a resumed run: their turn in the block was over."""
-    if len(run.launches) == len({launch.number for launch in run.launches}):
-        return ()
-    return ("some launches were repeated after an interruption, outside their block's time",)
-
-
 def _measure(context: RunContext, block: int, blocks: int) -> None:
-    launches_per_block = len(context.plan.launches) // blocks
-    block_launches = {
-        launch.number
-        for launch in context.plan.launches[
-            block * launches_per_block : (block + 1) * launches_per_block
-        ]
-    }
-    unmade = tuple(
-        launch for launch in context.unmade_launches() if launch.number in block_launches
-    )
+    per_block = len(context.plan.launches) // blocks
+    planned = context.plan.launches[block * per_block : (block + 1) * per_block]
+    numbers = {launch.number for launch in planned}
+    unmade = tuple(launch for launch in context.unmade_launches() if launch.number in numbers)
     if unmade and context.target.suite is not None:
         measure_with_tool(context, unmade)
     elif unmade:

@@ -134,9 +134,7 @@ def figures(design: Design, runs: Sequence[Run]) -> tuple[tuple[Column, ...], Fl
         ]
         for run in runs
     ]
-    columns = tuple(
-        dict.fromkeys(column for arm in by_arm for block_figures in arm for column in block_figures)
-    )
+    columns = tuple(dict.fromkeys(column for arm in by_arm for block in arm for column in block))
     logs = np.full((len(runs), design.blocks, len(columns)), np.nan)
     parts = np.ones_like(logs)
     missing = Figure(np.nan)
@@ -185,13 +183,14 @@ def _block_figures(
     rate is their sum.
     """
     per_block = len(run.plan.launches) // blocks
-    numbers = {
-        launch.number for launch in run.plan.launches[block * per_block : (block + 1) * per_block]
-    }
+    planned = run.plan.launches[block * per_block : (block + 1) * per_block]
+    numbers = {launch.number for launch in planned}
     launches = tuple(launch for launch in run.launches if launch.number in numbers)
     values = {}
     curves = suite_curves(msgspec.structs.replace(run, launches=launches))
-    for curve in sorted(curves, key=_count) if by_count else curves:
+    if by_count:
+        curves = tuple(sorted(curves, key=lambda curve: (curve.ranks or 0, curve.pairs)))
+    for curve in curves:
         network = curve.settings.get("network", "") if by_name else ""
         name, parts = curve.title, 1
         if curve.suite != SUITE:  # a test has several columns, and runs with fewer processes, too
@@ -212,10 +211,6 @@ def _block_figures(
                 column = Column(title, curve.quantity, point.message_bytes)
                 values[column] = Figure(point.estimate.value * factor, parts)
     return values
-
-
-def _count(curve: SuiteCurve) -> tuple[int, int]:
-    return curve.ranks or 0, curve.pairs
 
 
 def _parts_of(curve: SuiteCurve) -> int:
@@ -338,17 +333,8 @@ def _note_unsettled_sizes(effects: Sequence[CurveEffect]) -> Iterator[str]:
 
 def _ranking(design: Design, effects: Sequence[CurveEffect]) -> tuple[tuple[str, float], ...]:
     """Return each factor's largest clear effect on a whole curve, 0 without a clear one."""
-    largest = {
-        factor.name: max(
-            (
-                abs(curve.whole.change)
-                for curve in effects
-                if curve.factor == factor.name and curve.whole.clear
-            ),
-            default=0.0,
-        )
-        for factor in design.factors
-    }
-    return tuple(
-        sorted(largest.items(), key=lambda factor_effect: (-factor_effect[1], factor_effect[0]))
-    )
+    largest = dict.fromkeys((factor.name for factor in design.factors), 0.0)
+    for curve in effects:
+        if curve.whole.clear:
+            largest[curve.factor] = max(largest[curve.factor], abs(curve.whole.change))
+    return tuple(sorted(largest.items(), key=lambda pair: (-pair[1], pair[0])))

@@ -126,7 +126,6 @@ def describe_end(completed: Completed) -> str:
 
 
 def _describe_difference(check: Verification, completed: Completed) -> str:
-    """Describe what was observed instead of what was expected."""
     if completed.exit_code != 0:
         return f"{quote_command(check.command)} {describe_end(completed)}"
     expected = f"{'no ' if check.absent else ''}{check.expected.strip()!r}"

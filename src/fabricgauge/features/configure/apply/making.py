@@ -160,7 +160,9 @@ class _PlanWork:
         """
         for self.step, step in enumerate(steps, 1):
             step_name = f"step {self.step} ({step.title})"
-            if step.fulfilled or self._holds_already(step):
+            # A step that follows others is due once one of them was made.
+            is_checked = step.verify and step.commands and not (step.follows and self.made)
+            if step.fulfilled or (is_checked and self._failing(step.verify) is None):
                 self._note("already", step.fulfilled)
                 continue
             if step.consent and step.consent not in consents:
@@ -236,14 +238,6 @@ class _PlanWork:
             exit_code=completed.exit_code, stdout=completed.stdout, stderr=completed.stderr,
             wall_s=completed.wall_s, timed_out=completed.timed_out,
         ))  # fmt: skip
-
-    def _holds_already(self, step: Step) -> bool:
-        """Check if nothing is to do; a step that follows others is due once one of them was
-        made.
-        """
-        if not step.verify or not step.commands or (step.follows and self.made):
-            return False
-        return self._failing(step.verify) is None
 
     def _make(self, step: Step) -> None:
         if failed_check := self._failing(step.before):

@@ -177,7 +177,10 @@ def _sentence(message: str, content: dict[str, Any]) -> str:
     if fitting:
         return f"{key_name} is {value!r:.200}; expected {fitting}"
     if unknown := _UNKNOWN.fullmatch(problem):
-        return f"{key_name} has an unknown key {unknown[1]:.80}; {_suggest_keys(table, unknown[1])}"
+        names = sorted(field.encode_name for field in msgspec.structs.fields(_KEYS[table]))
+        close = difflib.get_close_matches(unknown[1], names, 1)
+        hint = f"is {close[0]} meant?" if close else f"the keys are {', '.join(names)}"
+        return f"{key_name} has an unknown key {unknown[1]:.80}; {hint}"
     if missing := _MISSING.fullmatch(problem):
         return f"{key_name} has no {missing[1]}, which is required"
     if expected := _KINDS.fullmatch(problem):
@@ -194,27 +197,16 @@ def _key_at(place: str, content: Any) -> tuple[str, Any]:
     """
     key_name = ""
     for word, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place):
-        content = _value_at(content, word or int(index))
+        try:
+            content = content[word or int(index)]
+        except (KeyError, IndexError, TypeError):
+            content = None
         name = content.get("name") if index and isinstance(content, dict) else None
         if word:
             key_name += f".{word}" if key_name else word
         else:
             key_name += f" {int(index) + 1}" + (f" ({name:.40})" if isinstance(name, str) else "")
     return key_name or "the file", content
-
-
-def _value_at(content: Any, key: str | int) -> Any:
-    try:
-        return content[key]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _suggest_keys(table: str, unknown_key: str) -> str:
-    """Return the key that was probably meant, or all keys."""
-    names = sorted(field.encode_name for field in msgspec.structs.fields(_KEYS[table]))
-    close = difflib.get_close_matches(unknown_key, names, 1)
-    return f"is {close[0]} meant?" if close else f"the keys are {', '.join(names)}"
 
 
 def description_of(
@@ -243,19 +235,26 @@ def description_of(
     names = [network.name for network in networks]
     if twice := [name for at, name in enumerate(names) if name in names[:at]]:
         raise UsageError(f"{origin}: two networks have the name {twice[0]}; names must differ")
+    export: Export | Skipped = OPEN
+    if (table := tables.export) is not None:
+        fsid = OPEN if table.fsid is None else table.fsid
+        export = Export(table.path, table.client, table.options, table.file, fsid)
+    with _key_errors(origin, "management", "; expected e.g. 10.10.1.0/24"):
+        text = tables.management
+        management = text and str(ipaddress.IPv4Network(text, strict=False))
     return Description(
         origin=origin,
         backend=backend or tables.backend,
         networks=networks,
         head=tables.head,
         image=OPEN if tables.image is None else _image(origin, tables.image),
-        export=OPEN if tables.export is None else _export(tables.export),
+        export=export,
         services=tuple(
             Services(_service_node(service.node), service.enable) for service in tables.services
         ),
         fabric_suite=OPEN if tables.fabric_suite is None else _suite(origin, tables.fabric_suite),
         osu=OPEN if tables.osu is None else tables.osu,
-        management=_management(origin, tables.management),
+        management=management,
         qcu=tables.qcu,
     )
 
@@ -318,11 +317,6 @@ def _image(origin: str, image: Image) -> Image:
     return msgspec.structs.replace(image, root=root)
 
 
-def _export(table: ExportTable) -> Export:
-    fsid = OPEN if table.fsid is None else table.fsid
-    return Export(table.path, table.client, table.options, table.file, fsid)
-
-
 def _suite(origin: str, suite: FabricSuite) -> FabricSuite:
     """Return the suite if its node's name is valid; undo removes its folder, so / is invalid."""
     if not suite.folder.strip("/.") or {".", ".."} & set(suite.folder.split("/")):
@@ -345,11 +339,6 @@ def _key_errors(origin: str, key: str, expected: str = "") -> Iterator[None]:
         yield
     except (UsageError, ValueError) as error:
         raise UsageError(f"{origin}: {key}: {error}{expected}") from error
-
-
-def _management(origin: str, text: str) -> str:
-    with _key_errors(origin, "management", "; expected e.g. 10.10.1.0/24"):
-        return text and str(ipaddress.IPv4Network(text, strict=False))
 
 
 def _nodes(origin: str, key: str, text: str) -> tuple[str, ...]:
