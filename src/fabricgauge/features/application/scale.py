@@ -43,7 +43,6 @@ from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.fabric import Fabric
-from fabricgauge.model.host_access import Host
 from fabricgauge.model.plan import Plan, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
@@ -263,14 +262,6 @@ def _recorder_on_nodes(
                     list(pool.map(partial(process.run, timeout_s=TIMEOUT_S), argvs))
 
 
-def _fetch_profile(host: Host, folder: str, place: Path) -> None:
-    print_it = 'for file in "$1"/*.profile; do base64 <"$file"; done'
-    done = process.run(host.through(("sh", "-c", print_it, "sh", folder)), timeout_s=TIMEOUT_S)
-    with suppress(ValueError):
-        if content := base64.b64decode(done.stdout):
-            write_whole(place / f"{host.node}.profile", content)
-
-
 def _network(target: Target, fabric: Fabric) -> PlannedLaunch:
     """Return a launch without nodes, pinned to the requested network.
 
@@ -307,7 +298,11 @@ def _make_launch(
         after = read_counters(target.access, used)
         if app.records_folder:
             host = next(host for host in target.access.hosts if host.node == used[0])
-            _fetch_profile(host, records, profile_folder)
+            print_it = 'for file in "$1"/*.profile; do base64 <"$file"; done'
+            argv = host.through(("sh", "-c", print_it, "sh", records))
+            with suppress(ValueError):  # rank 0 wrote none
+                if content := base64.b64decode(process.run(argv, timeout_s=TIMEOUT_S).stdout):
+                    write_whole(profile_folder / f"{host.node}.profile", content)
         profile = next(iter(read_profiles(profile_folder)), None)
     except CannotRun as error:
         why = Skipped(str(error))
@@ -321,7 +316,12 @@ def _make_launch(
         around=counters_around(launch, placements, before, after, payload),
         program=launch.program,
     )  # fmt: skip
-    verdicts = _verdicts(own_launch, launch, target, fabric, directory) if len(used) > 1 else ()
+    verdicts: tuple[Verdict, ...] = ()
+    if len(used) > 1:  # placement and path, by the rules of any run
+        plan = Plan("scale", Stopping(0.0, 0.0), False, (launch,), tool="application")
+        run = Run(directory.identity, "", (), {}, fabric, plan, (own_launch,), complete=True)
+        context = Context(run, ceilings(fabric.networks), target.thresholds)
+        verdicts = (*placement.judge(context), *path.judge(context))
     result = _result(block, arm, ranks, ended, profile, verdicts)
     if app.metric is None:
         return result
@@ -378,13 +378,3 @@ def _curve(app: Application, profile: ApplicationProfile | None) -> tuple[SuiteC
             (SuitePoint(None, time, 0),), ranks=profile.size,
         ),
     )  # fmt: skip
-
-
-def _verdicts(
-    own_launch: Launch, launch: PlannedLaunch, target: Target, fabric: Fabric,
-    directory: RunDirectory,
-) -> tuple[Verdict, ...]:  # fmt: skip
-    plan = Plan("scale", Stopping(0.0, 0.0), False, (launch,), tool="application")
-    run = Run(directory.identity, "", (), {}, fabric, plan, (own_launch,), complete=True)
-    context = Context(run, ceilings(fabric.networks), target.thresholds)
-    return (*placement.judge(context), *path.judge(context))

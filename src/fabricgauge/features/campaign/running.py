@@ -126,7 +126,12 @@ def measure_part(
         return PartResult(part.name)
     request = on_nodes(request_of(part, stated), part.most_nodes)
     if part.vary:
-        return _measure_sweep(part, request, settings, from_files, directory, progress)
+        blocks = part.launches or SWEEP_BLOCKS
+        outcome_name, finding, folder = load_role("sweep")(
+            part.vary, request, settings, from_files, directory.path, progress, blocks,
+            part.least_nodes,
+        )  # fmt: skip
+        return PartResult(part.name, folder, outcome_name, finding)
     against = tuple(curve for name in part.references for curve in reference(name).curves)
     with open_run(request, settings, from_files, directory.path, progress) as context:
         nodes = len(set(context.target.ranks))
@@ -152,24 +157,3 @@ def on_nodes(request: MeasurementRequest, most: int) -> MeasurementRequest:
     if len(nodes) <= most:
         return request
     return msgspec.structs.replace(request, rank_order=nodes[:most])
-
-
-def _measure_sweep(
-    part: Part,
-    request: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    directory: RunDirectory,
-    progress: Progress,
-) -> PartResult:
-    """Measure all levels of a part in turns.
-
-    Raises:
-        UsageError: a level cannot be measured there.
-    """
-    sweep = load_role("sweep")
-    blocks = part.launches or SWEEP_BLOCKS
-    outcome, headline, folder = sweep(
-        part.vary, request, settings, from_files, directory.path, progress, blocks, part.least_nodes
-    )
-    return PartResult(part.name, folder, outcome, headline)

@@ -247,7 +247,10 @@ def repository_steps(job: Draft, image: Image) -> Iterator[Step]:
 
 
 def _add_repository(job: Draft, root: str, repository: Repository, place: str) -> Step:
-    lines = _lines(repository)
+    name = _name(repository)
+    lines = [f"[{name}]", f"name={name}", f"baseurl={repository.url}", "enabled=1"]
+    # No gpgkey: dnf -y would trust each key that the URL serves, without the fingerprint.
+    lines += ["gpgcheck=1"] if repository.key else []
     return edit_step(
         job, HEAD, _file(root, repository), lambda _held: joined(lines), lines,
         f"Add the package repository {repository.url} to {place}",
@@ -261,13 +264,6 @@ def _name(repository: Repository) -> str:
 
 def _file(root: str, repository: Repository) -> str:
     return f"{root.rstrip('/')}/etc/yum.repos.d/{_name(repository)}.repo"
-
-
-def _lines(repository: Repository) -> list[str]:
-    # No gpgkey: dnf -y would trust each key that the URL serves, without the fingerprint.
-    key = ["gpgcheck=1"] if repository.key else []
-    name = _name(repository)
-    return [f"[{name}]", f"name={name}", f"baseurl={repository.url}", "enabled=1", *key]
 
 
 def _key_file(root: str, repository: Repository) -> str:

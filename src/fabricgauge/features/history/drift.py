@@ -180,7 +180,10 @@ def find_drift(
             if isinstance(judged, Alarm):
                 alarms.append(judged)
             place = watch.places[column]
-            is_silent = judged is not None and _is_silent(watch, column, latest)
+            measured = watch.runs[np.isfinite(watch.values[:, column])]
+            last_runs = latest.find(watch.key, place)
+            is_missing = bool(last_runs) and int(measured.max(initial=-1)) < last_runs[0]
+            is_silent = judged is not None and is_missing
             if is_silent:
                 silent.append((watch.key, place))
             coverage = coverage.add(short=judged is None, silent=is_silent)
@@ -217,13 +220,6 @@ class _LatestRuns:
             positions = sorted(run for number in shared for run in self._latest[number])
             self._known[known] = positions[-WINDOWS[0] :]
         return self._known[known]
-
-
-def _is_silent(watch: Watch, column: int, latest: _LatestRuns) -> bool:
-    """Check that none of the latest runs of a place has a figure of it."""
-    positions = latest.find(watch.key, watch.places[column])
-    measured = watch.runs[np.isfinite(watch.values[:, column])]
-    return bool(positions) and int(measured.max(initial=-1)) < positions[0]
 
 
 Rows = NDArray[np.int64]

@@ -97,7 +97,11 @@ def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
     if outcome is Outcome.INCONCLUSIVE:
         text = f"{covered}: a reference needs 8 runs, and 3 and more after it."
         if watched.silent:
-            text = f"{_name_silent(watched)} in the latest runs; {covered}"
+            (key, _), *others = watched.silent
+            more = f" and {counted(len(others), 'series', 'series')} more" if others else ""
+            silent = folded(dict.fromkeys(node for _, place in watched.silent for node in place))
+            figures = f"no figures of {words.name_series(key)}{more}"
+            text = f"{silent or 'all nodes'}: {figures} in the latest runs; {covered}"
         return outcome.value, TONES[outcome], text
     places = folded(dict.fromkeys(node for alarm in watched.alarms for node in alarm.place))
     worst = max(watched.alarms, key=lambda alarm: abs(alarm.shift.share))
@@ -119,13 +123,6 @@ def state_coverage(coverage: Coverage) -> str:
     if coverage.silent:
         sentence += f", {coverage.silent:,} without figures in the latest runs of their nodes"
     return sentence
-
-
-def _name_silent(watched: Watched) -> str:
-    places = folded(dict.fromkeys(node for _, place in watched.silent for node in place))
-    (key, _), *others = watched.silent
-    more = f" and {counted(len(others), 'series', 'series')} more" if others else ""
-    return f"{places or 'all nodes'}: no figures of {words.name_series(key)}{more}"
 
 
 def _alarm_row(view: DriftView, alarm: Alarm) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from fabricgauge.features.history.values import History, Share
+from fabricgauge.features.history.values import Share
 
 #: Thresholds that a site's figures can set, and if a sound figure is at least as large.
 LEARNED = {
@@ -41,12 +41,6 @@ class Learned(msgspec.Struct, frozen=True):
     value: float
     figures: int
     missed: int
-
-
-def only_passed(history: History) -> History:
-    """Return the history without runs that did not pass: their figures may all be low."""
-    passed = tuple(run for run in history.runs if run.outcome == "PASS")
-    return msgspec.structs.replace(history, runs=passed)
 
 
 def fewest_figures(chance: float) -> int:

@@ -158,7 +158,13 @@ def _pair_panels(network: str, all_series: Sequence[Series]) -> Iterator[Panel]:
             continue
         one_way = series.pattern not in LATENCY_PATTERNS and "bidirectional" not in series.pattern
         part: Part = "way" if one_way else "pair"
-        key = part, series.pattern, _variant_of(series), _tool_of(series)
+        # Buffers that are not usual change the level, as a variant does.
+        buffers = "" if series.buffers == "fewest" else f"{series.buffers} buffers"
+        variant = ", ".join(filter(None, (series.variant, buffers)))
+        # The program that measured, "" for the engine; logs are not distinguished.
+        log = f"{series.foreign.source}:{series.foreign.first_line} " if series.foreign else ""
+        tool = series.program or series.source.removeprefix(log)
+        key = part, series.pattern, variant, tool
         groups.setdefault(key, []).append(series)
     for (part, pattern, variant, tool), members in groups.items():
         figures: dict[tuple[str, ...], dict[int, list[tuple[float, float]]]] = {}
@@ -173,18 +179,6 @@ def _pair_panels(network: str, all_series: Sequence[Series]) -> Iterator[Panel]:
                     sizes.setdefault(point.message_bytes, []).append((estimate.value, half))
         if figures:
             yield _panel(network, part, pattern, variant, tool, figures)
-
-
-def _variant_of(series: Series) -> str:
-    """Return a series' variant with its buffers, if these are not usual: both change its level."""
-    buffers = "" if series.buffers == "fewest" else f"{series.buffers} buffers"
-    return ", ".join(filter(None, (series.variant, buffers)))
-
-
-def _tool_of(series: Series) -> str:
-    """Return the program that measured a series, "" for the engine; logs are not distinguished."""
-    log = f"{series.foreign.source}:{series.foreign.first_line} " if series.foreign else ""
-    return series.program or series.source.removeprefix(log)
 
 
 def _panel(

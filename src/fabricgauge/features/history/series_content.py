@@ -136,18 +136,14 @@ def _points_table(history: History, series: OneSeries) -> doc.Table:
         (
             words.day(history.runs[run].started_s), history.runs[run].name,
             words.figure(series.key, float(series.values[place])),
-            _interval(float(series.halves[place])),
+            "–" if np.isnan(half) else f"± {percent(half)}",
             outcome_cell(history.runs[run]),
             words.shift_words(changes[place].shift) if place in changes else "",
         )
-        for place, run in enumerate(series.runs)
+        for place, (run, half) in enumerate(zip(series.runs, series.halves, strict=True))
     )[::-1]  # fmt: skip
     columns = doc.heads("=started (UTC)", "=run", ">figure", ">interval", "run's outcome", "change")
     return doc.Table(columns, rows, limit=RUN_LIMIT)
-
-
-def _interval(half: float) -> str:
-    return "–" if np.isnan(half) else f"± {percent(half)}"
 
 
 def draw_series(series: OneSeries, history: History) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, combine_options, lazy_function, list_parser
@@ -17,7 +18,7 @@ from fabricgauge.features.history.baseline import choose_baselines, read_baselin
 from fabricgauge.features.history.drift import Policy, find_drift
 from fabricgauge.features.history.drift_content import DriftView, explain_alarms
 from fabricgauge.features.history.index import open_index
-from fabricgauge.features.history.learning import fewest_figures, learn, only_passed, write_toml
+from fabricgauge.features.history.learning import fewest_figures, learn, write_toml
 from fabricgauge.features.history.series import Selection, read_history, read_shares
 from fabricgauge.features.history.series_content import view_series
 from fabricgauge.features.history.site import write_pages
@@ -268,7 +269,9 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     """
     root, selection = _root(options), _selection(options, place="")
     with open_index(root, options["index"]) as connection:
-        stored = only_passed(read_history(connection, root, selection, figures=False))
+        stored = read_history(connection, root, selection, figures=False)
+        passed = tuple(run for run in stored.runs if run.outcome == "PASS")
+        stored = msgspec.structs.replace(stored, runs=passed)  # figures of others may all be low
         shares = tuple(read_shares(connection, stored, selection.network))
     learned, short = learn(shares, chance)
     for name, count in short.items():

@@ -83,32 +83,19 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
         why = str(states.get(attempt.job, "its state is unknown"))
         for number, folder in attempt.launches():
             launch, subnet = planned.get(number), subnet_of_launch(folder)
-            if launch and _is_attempt_of(
-                launch, subnet, attempt, fabric, one_job_per_pair=pairs is not None
-            ):
+            if launch is None:
+                continue
+            # A requeued job may find other subnets. If each pair is a job, its nodes identify it;
+            # a launch on a single node belongs to its first.
+            if pairs is not None:
+                is_same = set(launch.nodes) <= set(attempt.nodes) and subnet == launch.subnet
+            elif is_loopback(launch.network):
+                is_same = subnet is None
+            else:
+                network = _network_at(subnet, attempt.nodes[0], fabric)
+                is_same = subnet != UNKNOWN_SUBNET and launch.network == network
+            if is_same:
                 claims.claim(launch, attempt.number, folder, why, pair=pairs is not None)
-
-
-def _is_attempt_of(
-    launch: PlannedLaunch,
-    subnet: str | None,
-    attempt: Attempt,
-    fabric: Fabric,
-    *,
-    one_job_per_pair: bool,
-) -> bool:
-    """Check if the launch is the one pinned to ``subnet``: a requeued job may find other subnets.
-
-    With ``one_job_per_pair`` the nodes identify a job; a launch on a single node belongs to its
-    first.
-    """
-    if one_job_per_pair:
-        return set(launch.nodes) <= set(attempt.nodes) and subnet == launch.subnet
-    if is_loopback(launch.network):
-        return subnet is None
-    return subnet != UNKNOWN_SUBNET and launch.network == _network_at(
-        subnet, attempt.nodes[0], fabric
-    )
 
 
 def _write_job(
@@ -294,7 +281,12 @@ def _launches_of_job(
         raise CannotRun(f"job {attempt.job} got {len(places)} nodes; the plan needs {needed}")
     number = 0
     for template in templates:
-        for subnet in _pins_of(template, attempt):
+        pins: tuple[str | None, ...] = (template.subnet or ports_label(template),)
+        if template.subnet == EACH_SUBNET:
+            pins = attempt.subnets
+        elif template.ports == (EACH_PORTS,):
+            pins = tuple(pin for pin in attempt.ports if pin.split()[0] == template.technology)
+        for subnet in pins:
             number += 1
             nodes = tuple(
                 node for place in template.nodes if (node := places[int(place)]) in attempt.nodes
@@ -311,15 +303,6 @@ def _launches_of_job(
                     ports=(), technology="",
                 )  # fmt: skip
                 yield launch.pinned_to(known) if known else launch
-
-
-def _pins_of(template: PlannedLaunch, attempt: Attempt) -> tuple[str | None, ...]:
-    """Return what a job pinned the launches of a template to, in the job's order."""
-    if template.subnet == EACH_SUBNET:
-        return attempt.subnets
-    if template.ports == (EACH_PORTS,):
-        return tuple(pin for pin in attempt.ports if pin.split()[0] == template.technology)
-    return (template.subnet or ports_label(template),)
 
 
 def _network_at(subnet: str | None, first: str, fabric: Fabric) -> str | None:

@@ -28,12 +28,16 @@ def compare_paths(a: CallPaths, b: CallPaths) -> PathComparison:
     a, b = _named(a, b), _named(b, a)
     b_paths = {_call_key(path): path for path in b.paths if path.usual}
     a_paths = {_call_key(path): path for path in a.paths if path.usual}
-    changes = tuple(
-        _compare_path(path, b_paths[key]) for key, path in a_paths.items() if key in b_paths
-    )
+    changes = []
+    for key, path in a_paths.items():
+        if key in b_paths:
+            call, b_call = path.call, b_paths[key].call
+            libraries = _pair_parts(call.objects, b_call.objects)
+            functions = _pair_parts(call.functions, b_call.functions)
+            changes.append(PathChange(path, b_paths[key], libraries, functions))
     only_a = tuple(path for key, path in a_paths.items() if key not in b_paths)
     only_b = tuple(path for key, path in b_paths.items() if key not in a_paths)
-    return PathComparison(a, b, changes, only_a, only_b)
+    return PathComparison(a, b, tuple(changes), only_a, only_b)
 
 
 def _named(paths: CallPaths, other: CallPaths) -> CallPaths:
@@ -51,15 +55,6 @@ def _named(paths: CallPaths, other: CallPaths) -> CallPaths:
 
 def _call_key(path: CallPath) -> tuple[str, int, int, str]:
     return path.operation, path.message_bytes, path.ranks, path.way
-
-
-def _compare_path(a: CallPath, b: CallPath) -> PathChange:
-    return PathChange(
-        a,
-        b,
-        _pair_parts(a.call.objects, b.call.objects),
-        _pair_parts(a.call.functions, b.call.functions),
-    )
 
 
 def _pair_parts(

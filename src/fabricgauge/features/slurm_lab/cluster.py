@@ -107,7 +107,8 @@ def start_all(state: LabState) -> LabState:
     """
     state = _start_munged(state)
     names = [node.name for node in state.nodes if node.index]
-    mpi = preferred_mpi(mpi_plugins(state))
+    listed = _run(state, "srun", "--mpi=list")
+    mpi = preferred_mpi(parse_mpi_list(listed.stdout + listed.stderr))
     _write_conf(Path(state.directory) / "slurm", names, mpi, emulated=bool(state.rdma))
     for node in state.nodes:
         if state.rdma and node.index:
@@ -315,12 +316,6 @@ _ABSENT = frozenset({"down", "unk"})
 
 def munge_works(state: LabState) -> bool:
     return _run(state, "munge", "--no-input").exit_code == 0
-
-
-def mpi_plugins(state: LabState) -> frozenset[str]:
-    """Return the plugins that ``srun --mpi`` accepts in this lab."""
-    completed = _run(state, "srun", "--mpi=list")
-    return parse_mpi_list(completed.stdout + completed.stderr)
 
 
 def parse_mpi_list(text: str) -> frozenset[str]:

@@ -257,19 +257,18 @@ def _describe_late(late: Direction, count: int, soaked_s: float) -> str:
 
 
 def _count_all_dips(soaked: Soaked, is_noisy: bool) -> dict[str, int]:
-    return {_place(d): _count_dips(d, is_noisy) for d in soaked.directions}
+    """Return the number of the network's dips by direction.
 
-
-def _place(direction: Direction) -> str:
-    """Return a direction; round trips alone do not show which way of a pair was slow."""
-    only_trips = direction.dips and all(dip.kind == "latency" for dip in direction.dips)
-    return f"{way(direction.origin, direction.target)}{' and back' if only_trips else ''}"
-
-
-def _count_dips(direction: Direction, is_noisy: bool) -> int:
-    """Return the number of the network's dips; those that are not kept count on quiet hosts."""
-    dips = len(_network_dips(direction, is_noisy))
-    return dips if is_noisy else dips + direction.more_dips
+    Round trips alone do not show which way of a pair was slow. Dips that are not kept count on
+    quiet hosts.
+    """
+    counts = {}
+    for direction in soaked.directions:
+        only_trips = direction.dips and all(dip.kind == "latency" for dip in direction.dips)
+        place = f"{way(direction.origin, direction.target)}{' and back' if only_trips else ''}"
+        dips = len(_network_dips(direction, is_noisy))
+        counts[place] = dips if is_noisy else dips + direction.more_dips
+    return counts
 
 
 def _network_dips(direction: Direction, is_noisy: bool) -> list[Dip]:

@@ -169,25 +169,23 @@ def _effects(varied: Varied) -> doc.Section:
         *doc.heads(">mean over sizes", ">interval", ">least … largest", ">chance"),
         *doc.heads("crossover", on=doc.PAGE),
     )  # fmt: skip
+    all_changes = [
+        [part.change for part in effect.sizes if not math.isnan(part.change)]
+        for effect in varied.effects
+    ]
     rows = tuple(
         (
             doc.Cell(effect.title, link=f"curve-{number}"), effect.factor, effect.level,
             effect.base,
             doc.Cell(signed(effect.whole.change), strong=effect.whole.clear),
             interval(effect.whole),
-            _spread(effect),
+            f"{signed(min(changes))} … {signed(max(changes))}" if changes else "–",
             "–" if math.isnan(effect.whole.chance) else f"{effect.whole.chance:.3g}",
             _crossings(effect),
         )
-        for number, effect in enumerate(varied.effects, 1)
+        for number, (effect, changes) in enumerate(zip(varied.effects, all_changes, strict=True), 1)
     )  # fmt: skip
     return doc.Section("curves", "Effects", (*ranked, doc.Table(columns, rows)))
-
-
-def _spread(curve_effect: CurveEffect) -> str:
-    """Return the least and the largest change over the sizes."""
-    changes = [effect.change for effect in curve_effect.sizes if not math.isnan(effect.change)]
-    return f"{signed(min(changes))} … {signed(max(changes))}" if changes else "–"
 
 
 def _crossings(curve_effect: CurveEffect) -> str:

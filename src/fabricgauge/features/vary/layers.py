@@ -90,17 +90,13 @@ def median(figures: Floats) -> Estimate | None:
     finite = np.sort(figures[np.isfinite(figures)])
     if not finite.size:
         return None
-    outside, confidence = _outside_count(finite.size)
-    ends = float(finite[outside]), float(finite[-1 - outside])
-    return Estimate(float(np.median(finite)), *ends, confidence, finite.size, finite.size)
-
-
-def _outside_count(count: int) -> tuple[int, float]:
-    """Return how many figures lie outside of the interval at each end, and its confidence."""
-    tails = np.cumsum([comb(count, k) / (1 << count) for k in range(count)])
+    # So many figures lie outside of the interval at each end.
+    tails = np.cumsum([comb(finite.size, k) / (1 << finite.size) for k in range(finite.size)])
     fine = np.flatnonzero(1.0 - 2.0 * tails >= CONFIDENCE)
     outside = int(fine[-1]) if fine.size else 0
-    return outside, float(1.0 - 2.0 * tails[outside])
+    confidence = float(1.0 - 2.0 * tails[outside])
+    ends = float(finite[outside]), float(finite[-1 - outside])
+    return Estimate(float(np.median(finite)), *ends, confidence, finite.size, finite.size)
 
 
 #: A wire was used if it carried at least this share of a node's bytes; control traffic is less.

@@ -68,7 +68,9 @@ def _test_level(
     # A real effect is in the exchanges as well, and makes figures move together. Without it the
     # exchanges may reach farther: the larger bound counts.
     centred = _largest_effects(differences - effect, signs)
-    chance = np.array([_share_reaching(largest, size) for size in studentised])
+    # The share of exchanges that reach an effect; the actual order is one of them.
+    reached = [float((largest >= size * (1 - _ROUNDING)).mean()) for size in studentised]
+    chance = np.where(np.isfinite(studentised), reached, np.nan)
     bound = max(_effect_bound(largest, confidence), _effect_bound(centred, confidence))
     half_width = np.where(np.isfinite(studentised), bound * error, np.nan)
     # Too few blocks have a mean as well, without an interval: what was measured is shown.
@@ -116,13 +118,6 @@ def _largest_effects(differences: Floats, signs: NDArray[np.int8]) -> Floats:
         effect, error, _ = _studentise(means)
         maxima.append(np.nan_to_num(np.abs(effect) / error).max(axis=1))
     return np.concatenate(maxima)
-
-
-def _share_reaching(largest: Floats, value: float) -> float:
-    """Return the share of exchanges that reach ``value``; the actual order is one of them."""
-    if not np.isfinite(value):
-        return float("nan")
-    return float((largest >= value * (1 - _ROUNDING)).mean())
 
 
 def _effect_bound(largest: Floats, confidence: float) -> float:

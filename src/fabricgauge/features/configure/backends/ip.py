@@ -12,7 +12,7 @@ nothing left to do: ``addr flush … to IP/32`` where ``addr del`` would fail, `
 """
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from fabricgauge.features.configure import hosts, lifeline, links
 from fabricgauge.features.configure.job import Backend, Draft
@@ -42,10 +42,12 @@ def address_step(
     add = _ip(port, "addr", "replace", port.cidr, "brd", "+", "dev", port.interface)
     lost_routes = _lost_routes(port, wrong, routes)
     is_kept = bool(right) and not any(right[0] in carried_by(address, held) for address in wrong)
+    nothing = "no address in it" if isinstance(link, IpLink) else ""
+    cidrs = ", ".join(address.cidr for address in (*right, *wrong)) or nothing
     former = [address for address in held if address in wrong or (address in right and not is_kept)]
     return Step(
         f"Give {port.where} the address {port.cidr} in {network.name}",
-        _reason(port, wrong, right, is_known=isinstance(link, IpLink)),
+        f"{port.where} has {cidrs}" if cidrs else "its addresses are not known",
         (
             *(_delete(port, address) for address in wrong),
             add,
@@ -87,15 +89,6 @@ def misplaced_addresses(job: Draft, node: str, state: State) -> Iterator[tuple[W
                     (_restore(place, address), *_restore_routes(place, lost)),
                 ),
             )
-
-
-def _reason(
-    port: WantedPort, wrong: Sequence[IpAddress], right: Sequence[IpAddress], is_known: bool
-) -> str:
-    cidrs = ", ".join(address.cidr for address in (*right, *wrong))
-    if cidrs:
-        return f"{port.where} has {cidrs}"
-    return f"{port.where} has no address in it" if is_known else "its addresses are not known"
 
 
 def _ip(port: WantedPort, *words: str) -> Command:
