@@ -3,12 +3,12 @@
 Format: hosts(5), Linux man-pages: an address, then names; "#" begins a comment.
 """
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 from fabricgauge.features.configure.files import edit_step, fields, joined, questions, split
 from fabricgauge.features.configure.job import HEAD, Draft, on
+from fabricgauge.features.configure.links import is_ipv4
 from fabricgauge.features.configure.values import Step
 from fabricgauge.model.finding import Command
 from fabricgauge.model.groups import group_by
@@ -75,7 +75,7 @@ def _correct_line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterato
     """Yield the corrected line unless it is removed; names that become right go to ``right``."""
     entry, mark, comment = line.partition("#")
     words = fields(entry)
-    if len(words) < 2 or not _is_ipv4(words[0]):
+    if len(words) < 2 or not is_ipv4(words[0]):
         yield line
         return
     names = [word.casefold() for word in words[1:]]
@@ -87,14 +87,6 @@ def _correct_line(line: str, ips: Mapping[str, str], right: set[str]) -> Iterato
         yield line.replace(words[0], ips[names[0]], 1)
     elif right_names := [word for word in words[1:] if word.casefold() not in wrong]:
         yield " ".join((words[0], *right_names)) + (f" {mark}{comment}" if mark else "")
-
-
-def _is_ipv4(word: str) -> bool:
-    try:
-        ipaddress.IPv4Address(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _host_lines(ip_by_name: Mapping[str, str]) -> Iterator[str]:

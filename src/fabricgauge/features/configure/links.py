@@ -4,6 +4,7 @@ Source: ``ip -j -d addr`` and ``ip -j route`` of iproute2 6.1. If a node was not
 interfaces replace the answer; they have no broadcast address and no label.
 """
 
+import ipaddress
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -17,6 +18,14 @@ from fabricgauge.model.finding import Command
 from fabricgauge.model.ip_link import IpAddress, IpLink, read_ip_json
 
 _T = TypeVar("_T")
+
+
+def is_ipv4(word: str) -> bool:
+    try:
+        ipaddress.IPv4Address(word)
+    except ValueError:
+        return False
+    return True
 
 
 class NextHop(msgspec.Struct, frozen=True):

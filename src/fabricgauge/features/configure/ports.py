@@ -352,9 +352,13 @@ def addresses_of(
         elif network.first:
             addresses[node] = _counted_address(network, places.get(node), node, subnet)
         else:
-            addresses[node] = _keep_host_number(
-                description, network, subnet, node, inventories.get(node)
-            )
+            kept = _management_ip(description, subnet, inventories.get(node))
+            if isinstance(kept, Skipped):
+                remedy = f"give {network.name} a first address, or addresses = {{ {node} = … }}"
+                addresses[node] = Skipped(f"{node}: {kept.reason}; {remedy}")
+            else:  # the node's host number in another subnet
+                ip = Ip(int(subnet.network_address) | (int(kept) & int(subnet.hostmask)))
+                addresses[node] = _host_address(str(ip), node, network, subnet)
     return _require_unique(addresses, network)
 
 
@@ -384,22 +388,6 @@ def _counted_address(
         ip = Ip(network.first) + place
     except ValueError as error:
         return Skipped(f"first address of {network.name}: {error}")
-    return _host_address(str(ip), node, network, subnet)
-
-
-def _keep_host_number(
-    description: Description,
-    network: NetworkDescription,
-    subnet: ipaddress.IPv4Network,
-    node: str,
-    inventory: Inventory | None,
-) -> str | Skipped:
-    """Return the address in this subnet with the node's host number in another one."""
-    remedy = f"give {network.name} a first address, or addresses = {{ {node} = … }}"
-    management_ip = _management_ip(description, subnet, inventory)
-    if isinstance(management_ip, Skipped):
-        return Skipped(f"{node}: {management_ip.reason}; {remedy}")
-    ip = Ip(int(subnet.network_address) | (int(management_ip) & int(subnet.hostmask)))
     return _host_address(str(ip), node, network, subnet)
 
 

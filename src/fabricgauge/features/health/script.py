@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 
 import msgspec
@@ -34,6 +34,10 @@ def write_script(expectations: Expectations | None, settings: ScriptSettings) ->
     head, _, rest = template.partition(BEGIN)
     _, _, tail = rest.partition(END)
     classes = expectations.classes if expectations else ()
+    changed = expectations.severities if expectations else {}
+    severities = (
+        (check.id, f"severity={changed.get(check.id, check.severity)}") for check in CHECKS
+    )
     lines = [
         f"form={shlex.quote(settings.form)}",
         f"drain={'yes' if settings.drain else 'no'}",
@@ -43,7 +47,7 @@ def write_script(expectations: Expectations | None, settings: ScriptSettings) ->
         *_class_functions(classes),
         *_node_function("expect", classes, 1 if expectations else 2),
         *_node_function("watch", classes, 1),
-        *_severities(expectations or Expectations(())),
+        *_case_function("severity_of", severities, "severity=warn"),
         *_limits(expectations or Expectations(())),
         *_counter_kinds(),
     ]
@@ -67,29 +71,23 @@ def _class_functions(classes: tuple[NodeClass, ...]) -> Iterator[str]:
         yield "}"
 
 
-def _node_function(verb: str, classes: tuple[NodeClass, ...], absent: int) -> Iterator[str]:
-    """Yield a function that finds the class of a node; its status is ``absent`` without one."""
-    yield f"{verb}_node() {{"
-    if classes:
-        yield "    case $1 in"
-        for number, node_class in enumerate(classes, 1):
-            nodes = " | ".join(shlex.quote(node) for node in list_nodes(node_class))
-            yield f"    {nodes}) {verb}_class_{number} ;;"
-        yield f"    *) return {absent} ;;"
-        yield "    esac"
-    else:
-        yield f"    return {absent}"
-    yield "}"
-
-
-def _severities(expectations: Expectations) -> Iterator[str]:
-    yield "severity_of() {"
+def _case_function(name: str, cases: Iterable[tuple[str, str]], otherwise: str) -> Iterator[str]:
+    """Yield a function that does, for patterns of its word, what stands beside them."""
+    yield f"{name}() {{"
     yield "    case $1 in"
-    for check in CHECKS:
-        yield f"    {check.id}) severity={expectations.severities.get(check.id, check.severity)} ;;"
-    yield "    *) severity=warn ;;"
+    yield from (f"    {pattern}) {action} ;;" for pattern, action in (*cases, ("*", otherwise)))
     yield "    esac"
     yield "}"
+
+
+def _node_function(verb: str, classes: tuple[NodeClass, ...], absent: int) -> Iterator[str]:
+    """Yield a function that finds the class of a node; its status is ``absent`` without one."""
+    if classes:
+        patterns = (" | ".join(map(shlex.quote, list_nodes(row))) for row in classes)
+        cases = ((pattern, f"{verb}_class_{n}") for n, pattern in enumerate(patterns, 1))
+        yield from _case_function(f"{verb}_node", cases, f"return {absent}")
+    else:
+        yield from (f"{verb}_node() {{", f"    return {absent}", "}")
 
 
 def _limits(expectations: Expectations) -> Iterator[str]:
@@ -117,17 +115,15 @@ def _limits(expectations: Expectations) -> Iterator[str]:
 
 def _counter_kinds() -> Iterator[str]:
     """Yield the function that sets kind from a counter's name, as ``port_counters`` does."""
-    yield "counter_kind() {"
-    yield "    case $1 in"
-    yield f"    *{_any_case('uncorrect')}*) kind=uncorrectable ;;"
-    yield f"    *{_any_case('storm_error')}*) kind=storms ;;"
+    cases = [
+        (f"*{_any_case('uncorrect')}*", "kind=uncorrectable"),
+        (f"*{_any_case('storm_error')}*", "kind=storms"),
+    ]
     for kind, names, words in list_kind_words():
         patterns = [*names, *(f"*{_any_case(word)}*" for word in words)]
         if patterns:
-            yield f"    {' | '.join(patterns)}) kind={kind or 'none'} ;;"
-    yield "    *) kind=none ;;"
-    yield "    esac"
-    yield "}"
+            cases.append((" | ".join(patterns), f"kind={kind or 'none'}"))
+    return _case_function("counter_kind", cases, "kind=none")
 
 
 def _any_case(word: str) -> str:

@@ -1,7 +1,7 @@
 """Read series from the index: figures over time, by place, network, pattern and size."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -127,9 +127,6 @@ class _Texts:
             self._has_node[number] = not wanted or not wanted.isdisjoint(self.read_nodes(number))
         return self._has_node[number]
 
-    def matching(self, number: int, matches: Callable[[Any], bool]) -> list[int]:
-        return [position for position, value in enumerate(self.read(number)) if matches(value)]
-
 
 def _read_groups(
     connection: sqlite3.Connection, selection: Selection, runs: list[RunRow],
@@ -153,9 +150,11 @@ def _read_groups(
             continue
         cell = places, sizes, pattern, part
         if cell not in wanted:
-            chosen = texts.matching(
-                places, lambda place: not selection.nodes or not selection.nodes.isdisjoint(place)
-            )
+            chosen = [
+                row
+                for row, place in enumerate(texts.read(places))
+                if not selection.nodes or not selection.nodes.isdisjoint(place)
+            ]
             wanted[cell] = chosen, _choose_sizes(selection.sizes, texts.read(sizes), pattern)
         rows, columns = wanted[cell]
         if not rows or not columns:

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,10 +108,7 @@ def write_pages(history: History, folder: Path, policy: Policy, choose: ChooseRe
     site = _Site(history, folder, policy.least)
     watched = find_drift(history.groups, policy, choose, history.runs)
     nodes = tuple(dict.fromkeys(node for run in history.runs for node in run.nodes))
-    alarms: dict[str, int] = {}
-    for alarm in watched.alarms:
-        for node in alarm.place:
-            alarms[node] = alarms.get(node, 0) + 1
+    alarms = Counter(node for alarm in watched.alarms for node in alarm.place)
     measured = {node for columns in site.columns for node in columns}
     shown = [node for node in nodes if node in measured]
     for node in shown:

@@ -157,17 +157,10 @@ class NodeQueue(Protocol):
 
     longest_s: float
 
-    def find_waiting(self) -> tuple[str, ...]:
-        """Return the jobs of others that wait for nodes."""
-
-    def is_free(self, pair: tuple[str, str]) -> bool:
-        """Check that both nodes are still idle."""
-
-    def measure(self, pair: tuple[str, str], root: Path) -> tuple[str, ...]:
-        """Return the command that measures a pair."""
-
-    def cancel(self) -> None:
-        """End the jobs of this sweep."""
+    def find_waiting(self) -> tuple[str, ...]: ...
+    def is_free(self, pair: tuple[str, str]) -> bool: ...
+    def measure(self, pair: tuple[str, str], root: Path) -> tuple[str, ...]: ...
+    def cancel(self) -> None: ...
 
 
 def measure_pairs(

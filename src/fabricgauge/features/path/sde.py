@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 from fabricgauge.features.path.values import (
@@ -151,13 +151,7 @@ def _trace(name: str, lines: Sequence[str]) -> TracedCall:
     places = max(by_thread.values(), key=len)
     counts = Counter(places)
     numbers = {place: number for number, place in enumerate(counts)}
-    segments: list[tuple[int, int]] = []
-    for place in places:
-        number = numbers[place]
-        if segments and segments[-1][0] == number:
-            segments[-1] = (number, segments[-1][1] + 1)
-        else:
-            segments.append((number, 1))
+    segments = ((numbers[place], len(list(run))) for place, run in groupby(places))
     functions = [FunctionSum(*place, count, 0) for place, count in counts.items()]
     return _region(functions, _NOTHING, tuple(segments))
 

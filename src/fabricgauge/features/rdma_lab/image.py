@@ -65,25 +65,21 @@ def image(driver: str, notify: Notify = silent) -> Image:
         LabError: a package is not available, or the cache cannot be used.
     """
     try:
-        return _prepare_image(driver, notify)
+        kernel = _prepare_kernel(notify)
+        package, cache = kernel.name.rpartition("@")[0], _cache_folder()
+        extra = [packages.build_siw(package, cache, notify)] if driver == "siw" else []
+        files = members(_INIT.read_bytes(), kernel, extra)
+        initrd = cache / f"{content_key(files)}.cpio"
+        if not initrd.exists():
+            file = tempfile.NamedTemporaryFile(dir=cache, prefix=".initrd-", delete=False)  # noqa: SIM115
+            with file:
+                file.write(cpio(files))
+            Path(file.name).rename(initrd)
+        return Image(kernel / "vmlinuz", initrd)
     except OSError as error:
         raise LabError(
             f"cannot keep a kernel in {place('XDG_CACHE_HOME')}: {error.strerror}; make room there"
         ) from error
-
-
-def _prepare_image(driver: str, notify: Notify) -> Image:
-    kernel = _prepare_kernel(notify)
-    package = kernel.name.rpartition("@")[0]
-    extra = [packages.build_siw(package, _cache_folder(), notify)] if driver == "siw" else []
-    files = members(_INIT.read_bytes(), kernel, extra)
-    initrd = _cache_folder() / f"{content_key(files)}.cpio"
-    if not initrd.exists():
-        file = tempfile.NamedTemporaryFile(dir=_cache_folder(), prefix=".initrd-", delete=False)  # noqa: SIM115
-        with file:
-            file.write(cpio(files))
-        Path(file.name).rename(initrd)
-    return Image(kernel / "vmlinuz", initrd)
 
 
 def _cache_folder() -> Path:

@@ -124,11 +124,8 @@ def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
         return target, profile
     if set(request.patterns) & set(ROUND_ROBIN_PATTERNS):
         raise UsageError("--vary compares curves, but all pairs give a matrix; name other patterns")
-    curves = tuple(
-        pattern
-        for pattern in ALL_PATTERNS
-        if pattern not in (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
-    )
+    others = (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
+    curves = tuple(pattern for pattern in ALL_PATTERNS if pattern not in others)
     request = msgspec.structs.replace(request, patterns=request.patterns or curves)
     return msgspec.structs.replace(target, request=request), profile
 
@@ -171,12 +168,10 @@ def take_up(
 def _design(directory: RunDirectory, stated_factors: tuple[Factor, ...]) -> Design:
     """Return the stored design if it has ``stated_factors``: they name programs and variables."""
     design = directory.read(DESIGN, Design)
-    combined = set(product(*(varied_factor.levels for varied_factor in design.factors)))
+    combined = set(product(*(factor.levels for factor in design.factors)))
     if not set(design.arms) <= combined:
         raise StoreError(f"{directory.path / DESIGN} is damaged: an arm has an unknown level")
-    names = ", ".join(
-        f"{varied_factor.name}={','.join(varied_factor.levels)}" for varied_factor in design.factors
-    )
+    names = ", ".join(f"{factor.name}={','.join(factor.levels)}" for factor in design.factors)
     if stated_factors != design.factors:
         raise UsageError(
             f"{directory.path} varies {names}: --resume takes the factors only from the command"
@@ -213,9 +208,7 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     Raises:
         UsageError: there is no such transport, or it does not support the request.
     """
-    levels = {
-        varied_factor.name: level for varied_factor, level in zip(design.factors, arm, strict=True)
-    }
+    levels = dict(zip((factor.name for factor in design.factors), arm, strict=True))
     request = _request_of(levels, target)
     if request.tool:
         chosen = {"tool_path": levels.get("tool-path"), "mpi": levels.get("mpi")}

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from fabricgauge.features.configure import hosts, lifeline, links
 from fabricgauge.features.configure.job import Backend, Draft
-from fabricgauge.features.configure.links import HeldRoute, State, carried_by
+from fabricgauge.features.configure.links import HeldRoute, State, carried_by, is_ipv4
 from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
@@ -147,10 +147,7 @@ def _kept_routes(routes: Iterable[HeldRoute], network: WantedNetwork) -> list[He
 
 
 def _is_inside(gateway: str, subnet: ipaddress.IPv4Network) -> bool:
-    try:
-        return ipaddress.IPv4Address(gateway) in subnet
-    except ValueError:
-        return False
+    return is_ipv4(gateway) and ipaddress.IPv4Address(gateway) in subnet
 
 
 def _restore_routes(port: WantedPort, routes: Iterable[HeldRoute]) -> Iterator[Command]:
