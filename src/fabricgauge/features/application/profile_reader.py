@@ -96,25 +96,26 @@ def profiles_of(contents: Iterable[bytes]) -> tuple[ApplicationProfile, ...]:
 
 def _blobs(content: bytes) -> Iterable[_Blob]:
     place = 0
+
+    def read(kind: np.dtype[Any], count: int) -> Array:
+        nonlocal place
+        part = _part(content, place, kind, count)
+        place += part.nbytes
+        return part
+
     while place < len(content) or not place:
         form = _HEADERS.get(content[place : place + 7])
         if form is None and place + 7 <= len(content):
             raise CannotRun("this is no profile: one begins with FGPROF1 or FGPROF2")
-        header = _part(content, place, form or _HEADER, 1)[0]
-        place += header.nbytes
-        cells = _part(content, place, _CELL, int(header["cells"]))
-        place += cells.nbytes
+        header = read(form or _HEADER, 1)[0]
+        cells = read(_CELL, int(header["cells"]))
         count = int(header["sites"]) if "sites" in (header.dtype.names or ()) else 0
-        sites = _part(content, place, _SITE, count)
-        place += sites.nbytes
-        peers = _part(content, place, _PEER, int(header["peers"]))
-        place += peers.nbytes
-        length = int(header["names_bytes"])
-        names = _part(content, place, np.dtype("S1"), length).tobytes().decode("ascii", "replace")
-        place += length
+        sites = read(_SITE, count)
+        peers = read(_PEER, int(header["peers"]))
+        names = read(np.dtype("S1"), int(header["names_bytes"])).tobytes()
         yield _Blob(
             header, cells[cells["key"] > 0], sites[sites["calls"] > 0],
-            peers[peers["messages"] > 0], names,
+            peers[peers["messages"] > 0], names.decode("ascii", "replace"),
         )  # fmt: skip
 
 

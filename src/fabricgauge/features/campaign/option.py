@@ -97,13 +97,8 @@ def list_stored(directory: RunDirectory) -> StoredRun | None:
         return None
     result = directory.read(RESULT_FILE, CampaignResult)
     outcomes = [part.outcome for part in result.parts if part.outcome]
-    nodes = next(
-        (
-            read_nodes(directory, f"{path.parent.name}/")
-            for path in sorted(directory.path.glob("*/fabric.json"))
-        ),
-        (),
-    )
+    parts = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))
+    nodes = read_nodes(directory, f"{parts[0]}/") if parts else ()
     verdict = f"{len(outcomes)} of {len(result.campaign.part)} parts"
     return describe(directory, f"campaign {result.campaign.name}", nodes=nodes, verdict=verdict)
 

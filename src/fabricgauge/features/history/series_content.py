@@ -49,13 +49,11 @@ class SeriesView(msgspec.Struct, frozen=True, eq=False):
     plotted: bool
 
 
-def view_series(
-    history: History, plotted: bool, least: float, most: int = _MOST_SERIES
-) -> SeriesView:
-    """Return the series of a history with their changes; ``most`` of them."""
+def view_series(history: History, plotted: bool, least: float) -> SeriesView:
+    """Return the first series of a history with their changes."""
     columns = [(group, column) for group in history.groups for column in range(len(group.places))]
-    shown = tuple(describe_series(history, *column, least) for column in columns[:most])
-    return SeriesView(history, shown, max(0, len(columns) - most), plotted)
+    shown = tuple(describe_series(history, *column, least) for column in columns[:_MOST_SERIES])
+    return SeriesView(history, shown, max(0, len(columns) - _MOST_SERIES), plotted)
 
 
 def describe_series(history: History, group: Group, column: int, least: float) -> OneSeries:

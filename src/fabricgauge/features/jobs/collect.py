@@ -346,15 +346,8 @@ def _network_of_ports(pin: str, first: str, fabric: Fabric) -> str | None:
 def _network_name(subnet: str, fabric: Fabric) -> str:
     """Return the name of a network so far; the subnet itself while no node has reported it."""
     pinned = ipaddress.ip_network(subnet, strict=False)
-    networks = fabric.ip_networks
-    subnets = (
-        (network.name, ipaddress.ip_network(network.subnet, strict=False)) for network in networks
-    )
-    return next(
-        (
-            n
-            for n, known_subnet in subnets
-            if known_subnet.version == pinned.version and known_subnet.overlaps(pinned)
-        ),
-        subnet,
-    )
+    for network in fabric.ip_networks:
+        known = ipaddress.ip_network(network.subnet, strict=False)
+        if known.version == pinned.version and known.overlaps(pinned):
+            return network.name
+    return subnet

@@ -34,12 +34,9 @@ def number_by_folder(directory: RunDirectory) -> dict[str, str]:
 
     It is empty if no number is known.
     """
-    numbers_in_jobs = {
-        attempt.folder: attempt.job for attempt in find_attempts(directory.path / "raw")
-    }
-    return {
-        job.folder: job.number or numbers_in_jobs.get(job.folder, "") for job in jobs(directory)
-    }
+    attempts = find_attempts(directory.path / "raw")
+    in_jobs = {attempt.folder: attempt.job for attempt in attempts}
+    return {job.folder: job.number or in_jobs.get(job.folder, "") for job in jobs(directory)}
 
 
 def cluster_of(directory: RunDirectory) -> str:
@@ -48,10 +45,9 @@ def cluster_of(directory: RunDirectory) -> str:
 
 
 def scancel_command(directory: RunDirectory, job_numbers: Iterable[str]) -> str:
-    cluster_name = cluster_of(directory)
-    return " ".join(
-        ("scancel", *((f"--clusters={cluster_name}",) if cluster_name else ()), *job_numbers)
-    )
+    cluster = cluster_of(directory)
+    option = (f"--clusters={cluster}",) if cluster else ()
+    return " ".join(("scancel", *option, *job_numbers))
 
 
 def find_lost(directory: RunDirectory) -> None:
@@ -71,13 +67,11 @@ def find_lost(directory: RunDirectory) -> None:
     scripts = slurm.scripts(cluster_names)
     # The end of a path is enough, and does not depend on the mount.
     run = directory.path.name
-    by_end = {"/".join(script.split("/")[-3:]): job_known for script, job_known in scripts.items()}
+    by_end = {"/".join(script.split("/")[-3:]): known for script, known in scripts.items()}
     for job in lost:
-        if job_known := by_end.get(f"{run}/{job.folder}/job.sh"):
-            found_job = msgspec.structs.replace(
-                job, number=job_known.number, cluster=job_known.cluster
-            )
-            append_job(directory, found_job)
+        if known := by_end.get(f"{run}/{job.folder}/job.sh"):
+            number, cluster = known.number, known.cluster
+            append_job(directory, msgspec.structs.replace(job, number=number, cluster=cluster))
 
 
 def wait_for_lost(

@@ -176,21 +176,18 @@ def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
     """Return launches that no job has yet, of nodes that can connect, or hold the programs, where
     others cannot.
     """
-    submitted_numbers = {
-        launch.number for job in jobs(context.directory)[1:] for launch in job.launches
+    numbers = {launch.number for job in jobs(context.directory)[1:] for launch in job.launches} | {
+        launch.number for launch in context.run.launches
     }
-    dead = {
-        finding.network for finding in context.run.preflight if finding.severity is Severity.FAIL
-    }
-    made_numbers = {launch.number for launch in context.run.launches}
-    fresh = (
-        launch
-        for launch in context.unmade_launches()
-        if launch.number not in submitted_numbers | made_numbers
-    )
+    failed = (finding for finding in context.run.preflight if finding.severity is Severity.FAIL)
+    dead = {finding.network for finding in failed}
     # A node that answers without being measured cannot hold the programs: the job made no launch.
     stopped = any(node.answers for node in context.run.fabric.unreached)
-    return tuple(launch for launch in fresh if stopped or launch.network in dead)
+    return tuple(
+        launch
+        for launch in context.unmade_launches()
+        if launch.number not in numbers and (stopped or launch.network in dead)
+    )
 
 
 def _without_culprits(context: RunContext) -> tuple[PlannedLaunch, ...]:

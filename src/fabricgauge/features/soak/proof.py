@@ -114,29 +114,28 @@ def _judge_node(crossing: Crossing) -> Iterable[tuple[Outcome, str]]:
     )  # fmt: skip
     for verb, payload, inside, outside in kinds:
         expected = listed(list(crossing.interfaces))
+        outcome = Outcome.INCONCLUSIVE
         if payload < LEAST_PAYLOAD:
-            yield (
-                Outcome.INCONCLUSIVE,
-                f"{crossing.node} {verb} {amount(payload)}: too little to prove the path",
-            )
+            reason = f"{crossing.node} {verb} {amount(payload)}: too little to prove the path"
         elif inside < MOVED_AT_ALL * payload:
-            yield (
-                Outcome.INVALID,
+            outcome = Outcome.INVALID
+            reason = (
                 f"{expected} of {crossing.node} {verb} {amount(inside)} of {amount(payload)}:"
-                f" the messages took another path ({amount(outside)} crossed other interfaces)",
+                f" the messages took another path ({amount(outside)} crossed other interfaces)"
             )
         elif inside < CROSSED_SHARE * payload:
-            yield (
-                Outcome.INCONCLUSIVE,
+            reason = (
                 f"{expected} of {crossing.node} counted {percent(inside / payload)} of what it"
-                f" {verb}: part took another path, or the counters lag",
+                f" {verb}: part took another path, or the counters lag"
             )
         elif outside >= MOVED_AT_ALL * payload:
-            yield (
-                Outcome.INCONCLUSIVE,
+            reason = (
                 f"other interfaces of {crossing.node} {verb} {amount(outside)} beside"
-                f" {amount(payload)} of messages: the path is unproven",
+                f" {amount(payload)} of messages: the path is unproven"
             )
+        else:
+            continue
+        yield outcome, reason
 
 
 def find_ceiling(network: Network | None) -> float:

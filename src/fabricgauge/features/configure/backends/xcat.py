@@ -198,9 +198,8 @@ def _nic_step(job: Draft, network: WantedNetwork, port: WantedPort) -> Step:
     replaced = [
         f"{key}={present[key]}" for key, value in values.items() if present.get(key, value) != value
     ]
-    replacement = (
-        f"; xCAT has {' '.join(replaced)}" if replaced else ""
-    )  # which a reviewer should see
+    # A reviewer should see what it replaces.
+    replacement = f"; xCAT has {' '.join(replaced)}" if replaced else ""
     lifeline.require_only_address(job, port, "xCAT")
     step = _definition_step(
         job, ("node", node), values, _nics(job.nodes), _nics((node,)),
@@ -213,15 +212,13 @@ def _nic_step(job: Draft, network: WantedNetwork, port: WantedPort) -> Step:
 def _confignetwork_step(job: Draft) -> Iterator[Step]:
     """Add the postscript to the nodes without it; -p appends it."""
     question = _lsdef("node", job.nodes, "postscripts")
-    scripts_by_node = {
-        node: _present_values(job, question, node).get("postscripts", "") for node in job.nodes
-    }
-    with_script = {  # with or without options: ``confignetwork -s``
-        node
-        for node, scripts in scripts_by_node.items()
-        if any(script.split()[:1] == [_POSTSCRIPT] for script in scripts.split(","))
-    }
-    lacking = ",".join(node for node in job.nodes if node not in with_script)
+    without = []
+    for node in job.nodes:
+        scripts = _present_values(job, question, node).get("postscripts", "").split(",")
+        # With or without options: ``confignetwork -s``.
+        if all(script.split()[:1] != [_POSTSCRIPT] for script in scripts):
+            without.append(node)
+    lacking = ",".join(without)
     chosen = lacking or ",".join(job.nodes)
     value = f"postscripts={_POSTSCRIPT}"
     yield Step(
@@ -291,9 +288,9 @@ def _makehosts_step(job: Draft) -> Step:
         f"Write the names of all ends into {_HOSTS} of the head",
         "a name is a node's name and the network's suffix",
         (
-            _copy_command(_HOSTS, before),
+            Command(HEAD, ("cp", "-p", "--", _HOSTS, before)),
             Command(HEAD, ("makehosts", ",".join(job.nodes))),
-            _copy_command(_HOSTS, after),
+            Command(HEAD, ("cp", "-p", "--", _HOSTS, after)),
         ),
         tuple(
             Verification(Command(HEAD, ("getent", "ahostsv4", name)), f"\n{ip} ")
@@ -308,10 +305,6 @@ def _makehosts_step(job: Draft) -> Step:
         before=(files.same_content(HEAD, _HOSTS, held),) if isinstance(held, str) else (),
         follows=True,
     )
-
-
-def _copy_command(source: str, target: str) -> Command:
-    return Command(HEAD, ("cp", "-p", "--", source, target))
 
 
 #: Errors of the guide, by the kind of network in whose section they are; "" for both.
