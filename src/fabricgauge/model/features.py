@@ -108,7 +108,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         "explain",
         verbs={"explain": "Explain a rule, a check, a threshold or a word of the reports."},
-        reports={"explanation": "explain.content"},
+        reports={"explanation": "explain.verb"},
     ),
     Feature(
         "vary",
@@ -136,7 +136,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(
         "references",
         verbs={"references": "Show the published results that ship, tables too."},
-        reports={"references": "references.content"},
+        reports={"references": "references.verb"},
     ),
     Feature("simulate", roles={"simulator": "simulate.simulator"}),
     Feature("rdma_lab", roles={"machines": "rdma_lab.start:start"}),

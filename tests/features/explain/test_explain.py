@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from tests.cli.typed import typed
 
 from fabricgauge.doctor.checks import CHECKS
-from fabricgauge.features.explain.content import Explanation, document, find_entries, read_entries
-from fabricgauge.features.explain.verb import all_entries
+from fabricgauge.features.explain.verb import (
+    Explanation,
+    all_entries,
+    document,
+    find_entries,
+    read_entries,
+)
 from fabricgauge.judge.rules import RULES
 from fabricgauge.judge.thresholds import BUILT_IN
 from fabricgauge.model.errors import UsageError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.history.ranks import (
+from fabricgauge.features.history.changes import (
     chance_of_lower,
     estimate_persistence,
     estimate_shift,

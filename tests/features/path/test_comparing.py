@@ -5,7 +5,7 @@ from tests.features.path.test_reader import line, path_of
 
 from fabricgauge.features.path import changes_content as call_path_changes
 from fabricgauge.features.path import content as call_paths
-from fabricgauge.features.path.comparing import compare_paths, library
+from fabricgauge.features.path.changes_content import compare_paths, library
 from fabricgauge.features.path.values import CALLS, CallPath, CallPaths
 from fabricgauge.report.formats import DEFAULT_SETTING, formats_of
 

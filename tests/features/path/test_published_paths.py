@@ -5,10 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fabricgauge.features.path.changes_content import headline
-from fabricgauge.features.path.comparing import compare_paths
-from fabricgauge.features.path.published_paths import reference_paths
+from fabricgauge.features.path.changes_content import compare_paths, headline
 from fabricgauge.features.path.recording import stored_paths
+from fabricgauge.features.path.sde import reference_paths
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import UsageError
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabricgauge.cli.verbs import cli
-from fabricgauge.features.path.comparing import compare_paths
+from fabricgauge.features.path.changes_content import compare_paths
 from fabricgauge.features.path.recording import stored_paths
 from fabricgauge.features.path.sde import is_sde, sde_paths
 from fabricgauge.features.path.values import CALLS, REGION

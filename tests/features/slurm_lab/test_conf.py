@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.features.slurm_lab.conf import CGROUP_CONF, check_names, slurm_conf
+from fabricgauge.features.slurm_lab.cluster import CGROUP_CONF, check_names, slurm_conf
 from fabricgauge.lab.spec import address
 from fabricgauge.model.errors import LabError
 

@@ -12,7 +12,7 @@ from tests.lab.conftest import MakeLab, marked, on
 from tests.lab.test_lab import FABRICGAUGE
 
 from fabricgauge.features.slurm_lab import cluster
-from fabricgauge.features.slurm_lab.conf import slurm_conf
+from fabricgauge.features.slurm_lab.cluster import slurm_conf
 from fabricgauge.lab import tools
 from fabricgauge.lab import up as up_module
 from fabricgauge.lab.spec import LabSpec

@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricgauge.features.history.changes import find_changes
-from fabricgauge.features.history.ranks import (
+from fabricgauge.features.history.changes import (
     Shift,
     chance_of_lower,
     estimate_persistence,
     estimate_shift,
+    find_changes,
     least_chance,
 )
 from fabricgauge.features.history.series import split_common

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timezone
 
+from fabricgauge.features.history.changes import Shift
 from fabricgauge.features.history.drift import Alarm
-from fabricgauge.features.history.ranks import Shift
 from fabricgauge.features.history.values import History, SeriesKey
 from fabricgauge.model.words.figures import duration, percent, rate, signed, size
 from fabricgauge.model.words.networks import named

@@ -12,8 +12,14 @@ from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import Printing, refuse_report_file
 from fabricgauge.features.jobs.check_job import submit_check, with_nodes
-from fabricgauge.features.jobs.on_head import lab_outside, run_on_head
-from fabricgauge.features.jobs.options import Submission, resume_run, show_when_complete, submit_run
+from fabricgauge.features.jobs.options import (
+    Submission,
+    lab_outside,
+    resume_run,
+    run_on_head,
+    show_when_complete,
+    submit_run,
+)
 from fabricgauge.features.jobs.request import make_batch, resumed_batch
 from fabricgauge.features.jobs.slurm.slurm import check_options
 from fabricgauge.lab.host_access import nodes_are_machines

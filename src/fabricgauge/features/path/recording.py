@@ -16,8 +16,7 @@ from fabricgauge.features.path.programs import (
     path_programs,
     programs_on_nodes,
 )
-from fabricgauge.features.path.published_paths import reference_paths
-from fabricgauge.features.path.sde import sde_files, sde_paths
+from fabricgauge.features.path.sde import reference_paths, sde_files, sde_paths
 from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Engine

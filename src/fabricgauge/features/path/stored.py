@@ -7,11 +7,9 @@ import click
 from msgspec.structs import replace
 
 from fabricgauge.cli.show import print_report, require_format
-from fabricgauge.features.path.changes_content import change_sections, headline
-from fabricgauge.features.path.comparing import compare_paths
-from fabricgauge.features.path.published_paths import is_listing, reference_paths
+from fabricgauge.features.path.changes_content import change_sections, compare_paths, headline
 from fabricgauge.features.path.recording import FILE, read_paths
-from fabricgauge.features.path.sde import sde_files, sde_paths
+from fabricgauge.features.path.sde import is_listing, reference_paths, sde_files, sde_paths
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.run import StoredRun
 from fabricgauge.model.verdict import Outcome

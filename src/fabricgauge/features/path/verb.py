@@ -12,7 +12,7 @@ from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.path import recording as app
-from fabricgauge.features.path.comparing import compare_paths
+from fabricgauge.features.path.changes_content import compare_paths
 from fabricgauge.features.path.recording import stored_paths
 from fabricgauge.features.path.values import CallPaths
 from fabricgauge.store import settings
