@@ -79,10 +79,8 @@ def _discard_unless_measured(directory: RunDirectory) -> None:
         directory.discard(copies=True)
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
-    """Print a stored campaign, return its outcome; None if the directory has none."""
-    if not (directory.path / RESULT_FILE).exists():
-        return None
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
+    """Print a stored campaign, return its outcome."""
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     result = directory.read(RESULT_FILE, CampaignResult)
@@ -91,10 +89,8 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
     return measured.outcome
 
 
-def list_stored(directory: RunDirectory) -> StoredRun | None:
-    """Return a stored campaign as a list shows it; None for a directory of another kind."""
-    if not (directory.path / RESULT_FILE).exists():
-        return None
+def list_stored(directory: RunDirectory) -> StoredRun:
+    """Return a stored campaign as a list shows it."""
     result = directory.read(RESULT_FILE, CampaignResult)
     outcomes = [part.outcome for part in result.parts if part.outcome]
     parts = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))

@@ -39,10 +39,8 @@ def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int
     return 130 if interrupted else status
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
-    """Print a stored result, return its outcome; None if the directory has none."""
-    if not (directory.path / MEASURED).exists():
-        return None
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
+    """Print a stored result, return its outcome."""
     measured = directory.read_version(MEASURED, MeasuredClasses, VERSION)
     print_report("classes", measured, format_name, to, run_directory=str(directory.path))
     return judge(measured)[0]

@@ -12,6 +12,8 @@ from contextlib import suppress
 from itertools import chain, groupby
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from fabricgauge.features.path.values import (
     CALLS,
     FORMAT,
@@ -262,16 +264,13 @@ def reference_paths(reference: Reference) -> CallPaths:
     counted = sum(functions.values())
     if counted != total:
         raise UsageError(f"{reference.name}: its rows sum up to {counted}, its total is {total}")
-    call = TracedCall(
-        "send", 4, 1, total, 0, 0, cut=False, signals=0, calls=0, branches=0, locked=0,
-        lines=_NOTHING, new_lines=0, pages=_NOTHING, system_calls={},
+    sums = [FunctionSum(*place, count, 0) for place, count in functions.items()]
+    call = replace(
+        _region(sums, _NOTHING),
+        operation="send",
+        message_bytes=4,
         objects=tuple(ObjectSum(name, count, 0) for name, count in objects.items()),
-        functions=tuple(
-            FunctionSum(library, function, count, 0)
-            for (library, function), count in functions.items()
-        ),
-        segments=(),
-    )  # fmt: skip
+    )
     path = CallPath("send", 4, 2, "network", ((total, 1),), call)
     environment = {"hardware": reference.hardware, "software": reference.software}
     return CallPaths(

@@ -20,18 +20,14 @@ from fabricgauge.store.run_directory import RunDirectory, describe, now_utc
 from fabricgauge.store.run_files import About
 
 
-def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
-    """Print traced paths, which are not judged; return None if the directory has none."""
-    if not (directory.path / FILE).exists():
-        return None
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
+    """Print traced paths, which are not judged."""
     print_report("call_paths", read_paths(directory), format_name, to)
     return Outcome.PASS
 
 
-def list_stored(directory: RunDirectory) -> StoredRun | None:
-    """Return traced paths as a list shows them; None for a directory of another kind."""
-    if not (directory.path / FILE).exists():
-        return None
+def list_stored(directory: RunDirectory) -> StoredRun:
+    """Return traced paths as a list shows them."""
     paths = read_paths(directory)
     return describe(directory, "path", paths.started_utc, paths.nodes)
 

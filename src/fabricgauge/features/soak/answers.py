@@ -337,18 +337,15 @@ def find_held_classes(answers: Sequence[Answer]) -> tuple[tuple[Answer, Answer],
 def describe(answer: Answer) -> str:
     """Return an answer's figures in one line."""
     before, loaded = answer.before, answer.loaded
+    came = (
+        f"before it {before.asked - before.missing} of {before.asked} came, in"
+        f" {duration(before.median_s)}"
+    )
     if not loaded.asked:
-        return (
-            f"under load {answer.name} could not be asked any more; before it"
-            f" {before.asked - before.missing} of {before.asked} came, in"
-            f" {duration(before.median_s)}"
-        )
+        return f"under load {answer.name} could not be asked any more; {came}"
     if loaded.missing:
-        return (
-            f"under load {answer.name} had no answer {loaded.missing} of {loaded.asked} times;"
-            f" before it {before.asked - before.missing} of {before.asked} came, in"
-            f" {duration(before.median_s)}"
-        )
+        times = f"{loaded.missing} of {loaded.asked} times"
+        return f"under load {answer.name} had no answer {times}; {came}"
     return (
         f"under load {answer.name} took {duration(loaded.median_s)} in the median, at worst"
         f" {duration(loaded.worst_s)}; before it {duration(before.median_s)}"

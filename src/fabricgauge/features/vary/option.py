@@ -85,10 +85,8 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
     return AS_OF_A_RUN[comparison.finding]
 
 
-def list_stored(directory: RunDirectory) -> StoredRun | None:
-    """Return a stored comparison as a list shows it; None for a directory of another kind."""
-    if not (directory.path / measured_arms.DESIGN).exists():
-        return None
+def list_stored(directory: RunDirectory) -> StoredRun:
+    """Return a stored comparison as a list shows it."""
     arms = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))
     nodes = read_nodes(directory, f"{arms[0]}/") if arms else ()
     finding = ""
