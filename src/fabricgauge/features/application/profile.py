@@ -88,7 +88,6 @@ def is_launcher(word: str) -> bool:
 
 
 def _programs(argv: Sequence[str]) -> Iterator[Path]:
-    """Yield the words that name programs, without a launcher."""
     for place, word in enumerate(argv):
         path = shutil.which(word)
         if path and not (place == 0 and is_launcher(word)):
@@ -283,5 +282,4 @@ def _ready_library(mpi: Mpi) -> Path | None:
 
 
 def _compiler(mpi: Mpi) -> list[str]:
-    """Return the wrapper's compiler with its words, without the words that link."""
     return [word for word in shlex.split(link_line(mpi, mpi.env)) if not word.startswith(_LINKING)]

@@ -182,7 +182,6 @@ def _figure_cells(figure: Estimate | Skipped, words: Callable[[float], str]) -> 
 
 
 def _plots(scaled: Scaled) -> tuple[doc.Block, ...]:
-    """Plot speed-up over nodes, and the ideal without losses."""
     marks_by_setting: dict[tuple[str, ...], list[Mark]] = {}
     for point in scaled.points:
         if isinstance(point.speedup, Estimate):

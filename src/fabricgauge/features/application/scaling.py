@@ -174,7 +174,6 @@ def _by_block(launches: Sequence[ScaleLaunch], arm: int, name: str) -> dict[int,
 
 
 def _outcome(launches: Sequence[ScaleLaunch], nodes: int) -> tuple[Outcome, str]:
-    """Return the worst outcome on placement and path of the launches, with its summary."""
     broken = next((launch for launch in launches if launch.status != "ok"), None)
     verdicts = [verdict for launch in launches for verdict in launch.verdicts]
     outcomes = (verdict.outcome for verdict in verdicts)

@@ -277,7 +277,6 @@ def _figures(measured: MeasuredPart) -> Iterator[doc.Block]:
 
 
 def _split(curves: Iterable[SuiteCurve]) -> list[list[SuiteCurve]]:
-    """Return all curves together, or those of each pattern if they are many."""
     listed = list(curves)
     if len(listed) <= MOST_TOGETHER:
         return [listed] if listed else []
@@ -289,7 +288,6 @@ def _kind(curve: SuiteCurve) -> str:
 
 
 def _tables(curves: Sequence[SuiteCurve]) -> Iterator[doc.Table]:
-    """Yield tables that a page and a terminal can show in their width."""
     for first in range(0, len(curves), MOST_COLUMNS):
         yield curve_table(curves[first : first + MOST_COLUMNS], MOST_SIZES)
 

@@ -70,7 +70,6 @@ def run_campaign(
 
 
 def _discard_unless_measured(directory: RunDirectory) -> None:
-    """Remove the directory, unless it has a result or the run of a part."""
     if (directory.path / RESULT_FILE).exists():
         return
     if any(entry.is_dir() and entry.name != "raw" for entry in directory.path.iterdir()):
@@ -134,7 +133,6 @@ def _measured_part(
 
 
 def _arm_curves(run: RunDirectory, design: Design) -> Iterator[SuiteCurve]:
-    """Yield the curves of each arm of a sweep, with its levels in their titles."""
     for arm, folder in zip(design.arms, design.folders, strict=True):
         try:
             stored = load(_find_run(run, PartResult(" ".join(arm), folder)))
@@ -145,11 +143,7 @@ def _arm_curves(run: RunDirectory, design: Design) -> Iterator[SuiteCurve]:
 
 
 def _find_run(directory: RunDirectory, result: PartResult) -> RunDirectory:
-    """Return the run of a part, which lies in the campaign's directory itself.
-
-    Raises:
-        StoreError: the stored name is not that of such a run.
-    """
+    """Return the run of a part, which lies in the campaign's directory itself."""
     name = result.folder.removesuffix(PARTIAL)
     if not _IDENTITY.fullmatch(name):
         file = directory.path / RESULT_FILE

@@ -106,7 +106,6 @@ def judge(measured: MeasuredClasses) -> tuple[Outcome, str]:
 
 
 def _find_doubts(measured: MeasuredClasses) -> Iterator[str]:
-    """Yield why the figures support no answer."""
     if measured.emulated:
         yield "the nodes' processors are emulated: their times mean nothing"
     if measured.interrupted:
@@ -189,7 +188,6 @@ def _pair_rounds(measured: MeasuredClasses) -> list[tuple[float, float]]:
 
 
 def _waits(victim_times: Sequence[VictimTime]) -> bool:
-    """Check if waits for a processor determine most of the times."""
     return sum(time.waiting for time in victim_times) * 2 > len(victim_times)
 
 

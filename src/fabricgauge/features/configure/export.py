@@ -94,11 +94,7 @@ class ExportEntry(msgspec.Struct, frozen=True):
 
 
 def _find_export(text: str, export: Export) -> ExportEntry | None:
-    """Return the required export if the file has it.
-
-    Raises:
-        UsageError: the directory is exported to the same client with other options.
-    """
+    """Return the required export if the file has it."""
     for entry in parse_exports(text):
         if (entry.path, entry.client or "*") != (export.path, export.client):
             continue

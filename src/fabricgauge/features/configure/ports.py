@@ -107,7 +107,6 @@ def _overlap_notes(
 
 
 def _present_subnets(inventories: Iterable[Inventory]) -> dict[ipaddress.IPv4Network, str]:
-    """Return the subnets that nodes have, each with its first interface."""
     present: dict[ipaddress.IPv4Network, str] = {}
     for inventory in inventories:
         for interface in inventory.interfaces:

@@ -98,7 +98,6 @@ def configure(ctx: click.Context, /, **options: Any) -> None:
 def _gather_facts(
     request: MeasurementRequest, path: Path | None, bundle: Path | None, backend: str
 ) -> tuple[Description, tuple[Inventory, ...], HostAccess, MeasurementRequest]:
-    """Return the wanted networks, the nodes' inventories, the access to the nodes, its request."""
     if bundle and request.lab:
         raise UsageError("--from and --lab exclude each other: a bundle has its own nodes")
     file = (str(path), read_file(path)) if path else None
@@ -119,11 +118,7 @@ def _describe_networks(
     backend: str,
     bundle_nodes: tuple[str, ...],
 ) -> Description:
-    """Return the description in FILE, or else of the lab's own networks.
-
-    Raises:
-        UsageError: neither FILE nor a lab was named.
-    """
+    """Return the description in FILE, or else of the lab's own networks."""
     listed = expand(request.nodelist) if request.nodelist else ()
     excluded = expand(request.exclude) if request.exclude else ()
     state = load_complete(request.lab) if request.lab else None

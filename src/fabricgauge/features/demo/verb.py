@@ -81,7 +81,6 @@ def _demo_lab() -> Iterator["LabState"]:
 
 
 def _check(lab: str, root: Path, quiet: bool) -> tuple[Judged, Path]:
-    """Measure the lab; return the judged run and its directory."""
     request = MeasurementRequest(lab=lab, patterns=PATTERNS, sizes=SIZES)
     with (
         progress_shown(quiet) as progress,

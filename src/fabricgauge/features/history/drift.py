@@ -244,7 +244,6 @@ def _choose_step(watch: Watch, policy: Policy, choose: ChooseReference) -> int:
 def _split_rows(
     watch: Watch, column: int, policy: Policy, choose: ChooseReference, step: int = 1
 ) -> tuple[Rows, Rows]:
-    """Return the rows of a place's reference and of its recent figures."""
     measured = np.flatnonzero(np.isfinite(watch.values[:, column]))
     reference = choose(watch.key, watch.places[column])
     positions = watch.runs[measured]

@@ -95,11 +95,7 @@ def open_index(
 
 
 def _open_published(path: Path) -> sqlite3.Connection:
-    """Open a published index; it never changes, so that SQLite needs no lock.
-
-    Raises:
-        sqlite3.Error: it is damaged, or of another format.
-    """
+    """Open a published index; it never changes, so that SQLite needs no lock."""
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         if connection.execute("PRAGMA user_version").fetchone() != (FORMAT,):

@@ -402,7 +402,6 @@ def bin_over_time(
 
 
 def _node_cells(history: History) -> tuple[list[str], dict[str, list[str]]]:
-    """Return the heads and each node's last figures of the groups of nodes."""
     groups = [group for group in history.groups if group.key.part in ("sender", "receiver", "node")]
     groups = groups[:6]
     heads = [
@@ -420,7 +419,6 @@ def _node_cells(history: History) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def _count_runs(history: History) -> dict[str, dict[str, str]]:
-    """Return the number of runs of each node and the day of its last one."""
     counts: dict[str, tuple[int, float]] = {}
     for run in history.runs:
         for node in run.nodes:

@@ -378,7 +378,6 @@ def _selection(options: dict[str, Any], place: str | None = None) -> Selection:
 def _opened(
     options: dict[str, Any], *, figures: bool = True, rebuild: bool = False
 ) -> Iterator[History]:
-    """Yield the selected history from an index that is up to date."""
     root = _root(options)
     with open_index(root, options["index"], rebuild=rebuild, report=_report) as connection:
         yield read_history(connection, root, _selection(options), figures=figures)

@@ -183,7 +183,6 @@ def _write_pairs(
 
 
 def _join_rounds(network: str, rounds: Sequence[Connectivity]) -> Connectivity:
-    """Join the connections of single pairs to one round of all of them."""
     tried: dict[str, int] = defaultdict(int)
     for pair_round in rounds:
         for node, partners in pair_round.tried.items():
@@ -236,7 +235,6 @@ def _without_culprits(
 
 
 def _describe_networks(fabric: Fabric) -> str:
-    """Name the nodes that answered, and their networks."""
     networks = (
         ", ".join(f"{network.name} ({network.subnet})" for network in fabric.ip_networks)
         or "no network"

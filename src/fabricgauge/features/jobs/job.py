@@ -128,9 +128,6 @@ class JobWriter(msgspec.Struct, frozen=True):
         return JobFiles(job, place / "job.sh", options)
 
     def _connection_options(self, launches: tuple[PlannedLaunch, ...]) -> tuple[str, ...]:
-        """Return options for trying connections between unknown nodes, in IPv4 as subnets are
-        found.
-        """
         v4 = any(launch.subnet and ":" not in launch.subnet for launch in launches)
         tried = v4 and not self.access.hosts
         program = connect_program() if tried else Skipped("no connections to try")

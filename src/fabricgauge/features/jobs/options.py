@@ -207,7 +207,6 @@ def show_when_complete(
 
 
 def _report_interrupt(directory: RunDirectory) -> int:
-    """Print which jobs go on and how to end them; return the exit status."""
     if lab_outside() == OWN_LAB:
         sentence = "The lab and its jobs are removed. Finished measurements are kept in"
         click.echo(f"{sentence} {directory.path}", err=True)
@@ -232,7 +231,6 @@ def show_run(judged: Judged, directory: RunDirectory, printing: Printing) -> int
 
 
 def _print_how_to_resume(directory: RunDirectory) -> None:
-    """Print the place of the finished measurements and the command that makes the others."""
     if lab_outside() == OWN_LAB:
         path = directory.path
         click.echo(f"Finished measurements are kept in {path}; the lab is removed.", err=True)
@@ -249,7 +247,6 @@ def _resume_words(directory: RunDirectory) -> tuple[str, ...]:
 
 
 def _print_command(sentence: str, verb: str, *words: str) -> None:
-    """Print a sentence and the command that it names on standard error."""
     lab = lab_outside()
     lab_words = ("--lab", lab) if lab not in ("", OWN_LAB) else ()
     command = shlex.join(("fabricgauge", verb, *lab_words, *words))

@@ -138,13 +138,11 @@ class PairQueue:
 
     @property
     def _stuck(self) -> dict[str, str]:
-        """Return jobs that will not start by themselves, and why."""
         reasons = ((job, self._states[job].stuck) for job in self._live if job in self._states)
         return {job: why for job, why in reasons if why}
 
     @property
     def _stuck_alone(self) -> set[str]:
-        """Return stuck jobs for which no other job has to wait."""
         return {job for job in self._stuck if self._states[job].stuck_alone}
 
     def _report_stuck(self, progress: Progress) -> None:

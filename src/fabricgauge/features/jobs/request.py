@@ -226,11 +226,7 @@ def _technologies(batch: Batch) -> tuple[str, ...]:
 
 
 def _subnets(batch: Batch) -> Iterator[str]:
-    """Yield the requested subnets; none to measure all that the job finds.
-
-    Raises:
-        UsageError: neither a declared network's name, nor a subnet, nor a technology.
-    """
+    """Yield the requested subnets; none to measure all that the job finds."""
     declared = {network.name: network.subnet for network in batch.declared}
     for text in batch.networks:
         if text in PROVIDERS or text in _ALIASES:

@@ -113,7 +113,6 @@ def wait_and_judge(
 
 
 def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judged]:
-    """Wait for the submitted jobs, add their results, and judge them."""
     progress = target.progress
     try:
         wait_for_lost(directory, progress)

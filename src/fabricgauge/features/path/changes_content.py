@@ -223,7 +223,6 @@ def _bars(change: PathChange) -> Iterator[doc.Block]:
 
 
 def _two_bars(label: str, parts: list[tuple[str, PathPart]]) -> Iterator[doc.Block]:
-    """Yield A's and B's bar on the scale of the longer one."""
     a = [(name, part.a_instructions) for name, part in parts]
     b = [(name, part.b_instructions) for name, part in parts]
     longer = max(sum(count for _, count in side) for side in (a, b))

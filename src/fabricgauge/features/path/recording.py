@@ -249,7 +249,6 @@ def _trace_launch(
     target: Target,
     directory: RunDirectory,
 ) -> tuple[CallPath, ...]:
-    """Trace one launch; return a path for each size, complete or not."""
     sizes = (0,) if called.name in SIZELESS else study.sizes
     options = (
         "--limit", str(max(1, round(study.limit_s))), "--", str(programs.calls), called.name,
@@ -286,7 +285,6 @@ def _trace_launch(
 
 
 def _add_problem(path: CallPath, calls_wanted: int, ended: Ended) -> CallPath:
-    """Explain why a path has fewer calls than requested."""
     if path.usual is not None and not path.usual.instructions:
         problem = "the call ran outside the watched functions"
     elif path.usual is not None and path.usual.cut:

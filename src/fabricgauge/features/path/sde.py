@@ -139,11 +139,7 @@ def _region(
 
 
 def _trace(name: str, lines: Sequence[str]) -> TracedCall:
-    """Read the instructions of a trace, in order; of several threads, those of the longest.
-
-    Raises:
-        StoreError: it has none.
-    """
+    """Read the instructions of a trace, in order; of several threads, those of the longest."""
     by_thread: dict[str, list[tuple[str, str]]] = {}
     for line in lines:
         if match := _INSTRUCTION.match(line):
@@ -179,9 +175,6 @@ def _mix(name: str, lines: Iterable[str]) -> list[FunctionSum]:
     """Read each function's total, summed over threads.
 
     The global section repeats the sum. It checks the functions, and stands alone without them.
-
-    Raises:
-        StoreError: it has no total.
     """
     counts: Counter[tuple[str, str]] = Counter()
     place: tuple[str, str] | None = None
@@ -211,9 +204,6 @@ def _footprint(name: str, lines: Iterable[str]) -> Uses:
     """Read the cache lines of all threads; a file of one thread may have no row for all.
 
     SDE's columns are LOAD, STORE, LD+ST, CODE, CD+LD, CD+ST, C+L+S, NEW; NEW is their sum.
-
-    Raises:
-        StoreError: it has no row, or rows of several periods, which cannot be added.
     """
     rows: dict[str, list[int]] = {}
     for line in lines:

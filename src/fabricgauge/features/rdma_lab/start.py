@@ -127,11 +127,7 @@ def _start_guest(state: LabState, guest: Guest, boot_image: Image) -> LabNode:
 
 
 def _await_guests(state: LabState) -> None:
-    """Wait until both guests print that they are ready.
-
-    Raises:
-        LabError: a guest ended, or was not ready in time.
-    """
+    """Wait until both guests print that they are ready."""
     deadline = time.monotonic() + _READY_TIMEOUT_S
     for node in (node for node in state.nodes if node.index):
         while f"fabricgauge: {node.name} stands" not in last_output(state, node.name, 100):

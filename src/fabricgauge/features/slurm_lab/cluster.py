@@ -291,16 +291,11 @@ def _program(state: LabState, node: str) -> str:
 
 
 def _recorded_daemons(state: LabState, program: str, node: str) -> list[Daemon]:
-    """Return that daemon as last started, running or not; none before its first start."""
     return [daemon for daemon in state.slurm if (daemon.program, daemon.node) == (program, node)]
 
 
 def _start_in_machine(state: LabState, node: str) -> None:
-    """Start munged and slurmd on a virtual machine.
-
-    Raises:
-        LabError: one of them did not start.
-    """
+    """Start munged and slurmd on a virtual machine."""
     files = Path(state.directory) / "slurm"
     argv = [*entry(state, node), "/bin/sh", str(_START_NODE), str(files)]
     limit_s = _READY_TIMEOUT_S * _EMULATED_SLOWNESS
@@ -319,11 +314,7 @@ def _start_munged(state: LabState) -> LabState:
 
 
 def _start_daemon(state: LabState, program: str, node: str) -> LabState:
-    """Start a daemon on a node if it does not run; it may answer only some time later.
-
-    Raises:
-        LabError: it did not start; the message has the reason.
-    """
+    """Start a daemon on a node if it does not run; it may answer only some time later."""
     if any(is_alive(daemon.process) for daemon in _recorded_daemons(state, program, node)):
         return state
     failure = f"cannot start {program} on {node} of lab {state.name!r}"

@@ -99,7 +99,6 @@ _RANK = (Outcome.FAIL, Outcome.WARN, Outcome.PASS, Outcome.SKIPPED)
 
 
 def _answers(soaked: Soaked) -> doc.Section:
-    """Show what management asked of the nodes, the worst first."""
     held = {answer for answer, _ in find_held_classes(soaked.answers)}
     judged = [
         (Outcome.WARN if answer in held else outcome, answer)

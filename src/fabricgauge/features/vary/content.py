@@ -133,7 +133,6 @@ def _sections(varied: Varied) -> Iterator[doc.Section]:
 
 
 def _levels(varied: Varied) -> doc.Section:
-    """Show the figures over the levels of a factor of numbers."""
     plots = doc.side_by_side(plot_levels(varied))
     blocks: tuple[doc.Block, ...] = (plots, *level_tables(varied))
     intro = "Medians over the blocks. A rate is the sum, with the average of one in brackets."

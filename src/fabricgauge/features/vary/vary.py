@@ -82,11 +82,7 @@ def begin(
 
 
 def _with_programs(target: Target, at_end: ExitStack) -> Target:
-    """Return the target with an engine that all its nodes have.
-
-    Raises:
-        CannotRun: a node cannot hold it. Without that node the arms would have different nodes.
-    """
+    """Return the target with an engine that all its nodes have."""
     placed = at_end.enter_context(engine_on_nodes(target))
     for node in placed.left_out:
         raise CannotRun(f"{node.reason}; leave it out with -x {node.name}")
@@ -108,11 +104,7 @@ def _require_effect(design: Design, arm_context: RunContext) -> None:
 
 
 def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
-    """Plan one launch for each block, as long as one of the profile's launches.
-
-    Raises:
-        UsageError: all pairs are requested, which give a matrix and no curve.
-    """
+    """Plan one launch for each block, as long as one of the profile's launches."""
     request = target.request
     if target.suite is not None:
         request = msgspec.structs.replace(request, launches=blocks)
@@ -192,7 +184,6 @@ def _require_planned(run: RunDirectory, request: MeasurementRequest) -> None:
 
 
 def _require_same(run: RunDirectory, target: Target) -> None:
-    """Refuse an arm that began with the engine of another MPI or compiler."""
     environment, engine = run.read("run.json", About).environment, target.engine
     if engine is not None and environment.get("engine identity") != engine.identity:
         raise UsageError(

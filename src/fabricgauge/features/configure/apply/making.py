@@ -213,11 +213,7 @@ class _PlanWork:
         self._journal.write(JournalEntry(event, self.step, note=note))
 
     def _run(self, command: Command, event: str) -> None:
-        """Run a command that changes something.
-
-        Raises:
-            _StepFailedError: it did not end well.
-        """
+        """Run a command that changes something."""
         self._journal.write(
             JournalEntry("starting", self.step, node=command.node, argv=command.argv)
         )

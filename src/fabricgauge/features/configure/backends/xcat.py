@@ -140,11 +140,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@+-]{0,62}")
 
 
 def _require_plain(name: str, kind: str) -> str:
-    """Return the name.
-
-    Raises:
-        UsageError: xCAT's tables would hold another name.
-    """
+    """Return the name."""
     if not _PLAIN.fullmatch(name):
         raise UsageError(
             f"{kind} {name!r:.80} cannot be written for xCAT: it has special characters;"
@@ -253,7 +249,6 @@ def _present_values(job: Draft, question: Command, name: str) -> dict[str, str]:
 
 
 def _unknown_note(job: Draft, question: Command) -> str:
-    """Return what the undoing cannot restore because it was not asked."""
     if isinstance(job.reply(question), Skipped):
         return "xCAT's present values were not asked, so that the undoing does not restore them"
     return ""
