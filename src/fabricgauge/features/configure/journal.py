@@ -169,15 +169,23 @@ def read(path: Path) -> tuple[Planned, tuple[JournalEntry, ...]]:
     lines = path / LINES  # missing if the process ended before the first line
     with reporting("read", path):
         raw = read_bytes(lines, path) if os.path.lexists(lines) else b""
-    entries = tuple(_parse_lines(path, raw))
-    count = len(planned.configuration.steps)
-    for entry in entries:
-        if not 1 <= entry.step <= count:
+    steps, entries, raw_lines = len(planned.configuration.steps), [], raw.split(b"\n")
+    for number, line in enumerate(raw_lines, 1):
+        try:
+            entry = msgspec.json.decode(line, type=JournalEntry) if line else None
+        except DAMAGED as error:
+            if number == len(raw_lines):
+                break
+            raise StoreError(f"{lines}, line {number} is damaged: {error}") from error
+        if entry is None:
+            continue
+        if not 1 <= entry.step <= steps:
             raise StoreError(
-                f"{path / LINES} has step {entry.step}, but {PLAN} has {count} steps: they do not"
-                " belong together"
+                f"{lines} has step {entry.step}, but {PLAN} has {steps} steps: they do not belong"
+                " together"
             )
-    return planned, entries
+        entries.append(entry)
+    return planned, tuple(entries)
 
 
 def require_own(path: Path) -> None:
@@ -192,16 +200,3 @@ def require_own(path: Path) -> None:
             f"the journal {path} is not provably yours: {reason}; none of its commands is run."
             f" Undo it as the user who made it, or by hand with its {PLAN}"
         )
-
-
-def _parse_lines(path: Path, raw: bytes) -> Iterator[JournalEntry]:
-    lines = raw.split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            yield msgspec.json.decode(line, type=JournalEntry)
-        except DAMAGED as error:
-            if number == len(lines):
-                return
-            raise StoreError(f"{path / LINES}, line {number} is damaged: {error}") from error

@@ -258,10 +258,7 @@ def _text(connection: sqlite3.Connection, value: object) -> int:
     digest = hashlib.blake2b(content.encode(), digest_size=16).digest()
     row = connection.execute("SELECT id FROM text WHERE digest = ?", (digest,)).fetchone()
     if row is None:
-        values = (digest, content)
-        return (
-            connection.execute("INSERT INTO text (digest, content) VALUES (?, ?)", values).lastrowid
-            or 0
-        )
+        insert = "INSERT INTO text (digest, content) VALUES (?, ?)"
+        return connection.execute(insert, (digest, content)).lastrowid or 0
     number: int = row[0]
     return number

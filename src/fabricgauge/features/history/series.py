@@ -60,7 +60,7 @@ def read_history(
             texts.read_nodes(nodes), tuple(msgspec.json.decode(networks)), mpi, setting,
             node_setting, trouble,
         )  # fmt: skip
-        if texts.has_node(nodes, selection.nodes) and _selects(selection, row, texts):
+        if _selects(selection, row, texts):
             order[number] = len(runs)
             runs.append(row)
     groups = tuple(_read_groups(connection, selection, runs, order, texts)) if figures else ()
@@ -84,6 +84,8 @@ def read_shares(
 
 
 def _selects(selection: Selection, row: RunRow, texts: "_Texts") -> bool:
+    if selection.nodes and selection.nodes.isdisjoint(row.nodes):
+        return False
     if selection.place is not None and row.place != selection.place:
         return False
     if selection.network and row.networks and selection.network not in row.networks:
@@ -106,7 +108,6 @@ class _Texts:
         self._connection = connection
         self._values: dict[int, Any] = {}
         self._nodes: dict[int, tuple[str, ...]] = {}
-        self._has_node: dict[int, bool] = {}
 
     def read(self, number: int) -> Any:
         if number not in self._values:
@@ -121,21 +122,14 @@ class _Texts:
             self._nodes[number] = tuple(self.read(number))
         return self._nodes[number]
 
-    def has_node(self, number: int, wanted: frozenset[str]) -> bool:
-        """Check that a run has any of the nodes of a selection; an empty one has all."""
-        if number not in self._has_node:
-            self._has_node[number] = not wanted or not wanted.isdisjoint(self.read_nodes(number))
-        return self._has_node[number]
-
 
 def _read_groups(
     connection: sqlite3.Connection, selection: Selection, runs: list[RunRow],
     order: dict[int, int], texts: _Texts,
 ) -> Iterator[Group]:  # fmt: skip
     """Yield the groups of series; each has one row for a run that measured any of its places."""
-    conditions = {"network": selection.network, "part": selection.part,
-                  "pattern": selection.pattern}  # fmt: skip
-    stated = {name: value for name, value in conditions.items() if value}
+    names = ("network", "part", "pattern")
+    stated = {name: value for name in names if (value := getattr(selection, name))}
     where = " AND ".join(f"{name} = ?" for name in stated) or "1"
     panels = connection.execute(
         "SELECT run, network, part, pattern, variant, tool, places, sizes, figures, halves"  # noqa: S608 -- names of our own columns
@@ -227,16 +221,11 @@ class _Builder:
             yield Group(key, tuple(self._columns), runs, values, halves)
         names = sorted({node for place in self._columns for node in place})
         if key.part in ("way", "pair") and len(names) > 2:
-            places = list(self._columns)
-            senders, receivers = [place[:1] for place in places], [place[1:] for place in places]
-            parts: dict[Part, list[tuple[str, ...]]] = (
-                {"node": places}
-                if key.part == "pair"
-                else {"sender": senders, "receiver": receivers}
-            )
-            for part, ends in parts.items():
+            ends = {"node": slice(2), "sender": slice(1), "receiver": slice(1, 2)}
+            for part in ("node",) if key.part == "pair" else ("sender", "receiver"):
+                nodes = [place[ends[part]] for place in self._columns]
                 node_key = msgspec.structs.replace(key, part=part)
-                yield self._over_partners(node_key, runs, names, ends)
+                yield self._over_partners(node_key, runs, names, nodes)
 
     def _over_partners(
         self, key: SeriesKey, runs: tuple[int, ...], names: list[str], ends: list[tuple[str, ...]]

@@ -137,14 +137,6 @@ def read_file(path: Path) -> DescriptionFile:
     Raises:
         UsageError: no such file, no TOML, or an unexpected key or type.
     """
-    content = _content(path)
-    try:
-        return msgspec.convert(content, DescriptionFile)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{path}: {_sentence(str(error), content)}") from error
-
-
-def _content(path: Path) -> dict[str, Any]:
     try:
         raw = read_bytes(path, most_bytes=MAX_FILE_BYTES)
         content: dict[str, Any] = toml.loads(raw.decode("utf-8"))
@@ -152,7 +144,10 @@ def _content(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (toml.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not TOML: {error}") from error
-    return content
+    try:
+        return msgspec.convert(content, DescriptionFile)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}: {_sentence(str(error), content)}") from error
 
 
 #: Messages of msgspec 0.18 and later about a value that does not fit, with its place.
