@@ -47,9 +47,7 @@ COLUMNS = (
 
 
 def overall(scaled: Scaled) -> Outcome:
-    """Return INVALID if a launch used another network, INCONCLUSIVE if a figure is missing, else
-    PASS.
-    """
+    """Return INVALID if a launch used another network, INCONCLUSIVE without a figure, else PASS."""
     outcomes = [point.outcome for point in scaled.points]
     if Outcome.INVALID in outcomes:
         return Outcome.INVALID

@@ -148,9 +148,7 @@ def end_of_launch(folder: Path, why: str) -> Ended:
 
 
 def subnet_of_launch(folder: Path) -> str | None:
-    """Return the subnet that a launch was pinned to; None for none, UNKNOWN_SUBNET without a
-    file.
-    """
+    """Return a launch's pinned subnet; None for none, UNKNOWN_SUBNET without a file."""
     try:
         return read_text(folder / "subnet", run_of(folder)).strip() or None
     except OSError:

@@ -101,9 +101,7 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
 def _write_job(
     directory: RunDirectory, target: Target, job: BatchJob, last: Attempt
 ) -> tuple[Fabric, Plan]:
-    """Write the fabric of a job's last start, and its launches on the nodes and networks that it
-    had.
-    """
+    """Write the fabric of a job's last start, and its launches on the networks that it had."""
     unable = last.unable()
     answers = {node: raw for node, raw in last.answers().items() if node not in unable}
     fabric = _fabric(directory, target, answers, last.nodes)

@@ -97,9 +97,7 @@ def wait_for_jobs(
     progress: Progress,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, JobState]:
-    """Wait for the end of all ``jobs``, with one query for all; wait also for an absent
-    controller.
-    """
+    """Wait for the end of all ``jobs``, with one query for all, and for an absent controller."""
     ended: dict[str, JobState] = {}
     shown: dict[str, str] = {}
     for wait_s in intervals():

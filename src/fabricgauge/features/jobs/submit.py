@@ -172,9 +172,7 @@ def recheck_launches(context: RunContext) -> tuple[PlannedLaunch, ...]:
 
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
-    """Return launches that no job has yet, of nodes that can connect, or hold the programs, where
-    others cannot.
-    """
+    """Return launches that no job has, of nodes that connect or hold programs as others cannot."""
     numbers = {launch.number for job in jobs(context.directory)[1:] for launch in job.launches} | {
         launch.number for launch in context.run.launches
     }

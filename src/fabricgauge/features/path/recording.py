@@ -84,9 +84,7 @@ def parse_operation(word: str) -> Operation:
 
 
 def carrier_of(called: Operation, transport: str) -> str:
-    """Return the carrier of the call: empty for MPI, else the requested transport if it has the
-    call.
-    """
+    """Return the call's carrier: empty for MPI, else the requested transport if it has the call."""
     carrier = next((name for name, calls in BELOW_MPI.items() if called.name in calls), "")
     return transport if carrier and transport.partition(":")[0] == carrier else carrier
 

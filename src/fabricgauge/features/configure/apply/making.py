@@ -251,9 +251,7 @@ class _PlanWork:
             time.sleep(POLL_S)
 
     def _require_way(self, command: Command) -> None:
-        """Raise _StepFailedError if the command would remove the address by which its node is
-        reached.
-        """
+        """Refuse a command that would remove the address by which its node is reached."""
         address = lifeline.removed_address(command)
         if not address:
             return

@@ -301,9 +301,7 @@ def _network(
 
 
 def _image(origin: str, image: Image) -> Image:
-    """Return the image without its last slash; neither the head's root nor a path out of it is
-    valid.
-    """
+    """Return the image without its last slash; the root is neither / nor out of its folder."""
     root = image.root.rstrip("/")
     if not root.strip("/.") or ".." in root.split("/"):
         raise UsageError(
@@ -344,9 +342,7 @@ def _nodes(origin: str, key: str, text: str) -> tuple[str, ...]:
 def _by_node(
     origin: str, key: str, value: str | Mapping[str, str], nodes: Iterable[str]
 ) -> dict[str, str]:
-    """Return one value for all ``nodes``, or values by node or node set, which may name more
-    nodes.
-    """
+    """Return one value for all ``nodes``, or values by node or node set, also of more nodes."""
     if isinstance(value, str):
         return dict.fromkeys(nodes, value) if value else {}
     return {node: text for names, text in value.items() for node in _nodes(origin, key, names)}
