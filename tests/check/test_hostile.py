@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from fabricgauge.features.configure.job import Configuration, Step
 from fabricgauge.features.configure.journal import Planned
-from fabricgauge.features.configure.values import Configuration, Step
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.fabric import Fabric, Topology
 from fabricgauge.model.finding import Command

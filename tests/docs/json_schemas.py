@@ -23,7 +23,7 @@ from fabricgauge.features.application.profile_values import ApplicationProfile
 from fabricgauge.features.application.scaling import Scaled
 from fabricgauge.features.campaign.campaign_file import CampaignResult
 from fabricgauge.features.classes.judging import MeasuredClasses
-from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.configure.job import Configuration
 from fabricgauge.features.explain.verb import Entry
 from fabricgauge.features.history.changes import ChangePoint
 from fabricgauge.features.history.values import RunRow, SeriesKey

@@ -17,8 +17,8 @@ from fabricgauge.doctor.survey import read_bundle
 from fabricgauge.features.configure import journal
 from fabricgauge.features.configure.apply.making import steps_to_undo
 from fabricgauge.features.configure.files import NoFile, write_change
+from fabricgauge.features.configure.job import Configuration
 from fabricgauge.features.configure.journal import JournalEntry, Planned
-from fabricgauge.features.configure.values import Configuration
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import FabricgaugeError
 from fabricgauge.report.formats import report

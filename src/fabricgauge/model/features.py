@@ -69,9 +69,9 @@ FEATURES: tuple[Feature, ...] = (
         roles={
             "predict": "application.prediction_content:predict_times",
             "predicted": "application.prediction_content:predicted_blocks",
-            "stored": "application.stored:show_stored",
-            "listed": "application.stored:list_stored",
-            "imported": "application.stored:import_file",
+            "stored": "application.verb:show_stored",
+            "listed": "application.verb:list_stored",
+            "imported": "application.verb:import_file",
         },
         reports={
             "profile": "application.profile_content",
@@ -84,10 +84,10 @@ FEATURES: tuple[Feature, ...] = (
         "path",
         verbs={"path": "Count what one MPI call executes; compare two such counts."},
         roles={
-            "stored": "path.stored:show_stored",
-            "listed": "path.stored:list_stored",
-            "imported": "path.stored:import_file",
-            "paths_compared": "path.stored:compared_blocks",
+            "stored": "path.verb:show_stored",
+            "listed": "path.verb:list_stored",
+            "imported": "path.verb:import_file",
+            "paths_compared": "path.verb:compared_blocks",
         },
         reports={"call_paths": "path.content", "call_path_changes": "path.changes_content"},
         files=("paths.json",),

@@ -10,7 +10,7 @@ from tests.features.configure.sample import drafted, network, wish
 
 from fabricgauge.features.configure.content import KIND
 from fabricgauge.features.configure.interface import plan
-from fabricgauge.features.configure.values import Configuration, Step, Verification
+from fabricgauge.features.configure.job import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
 from fabricgauge.report.formats import formats_of
 from fabricgauge.report.interface import Setting

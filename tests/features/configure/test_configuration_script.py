@@ -14,7 +14,7 @@ from tests.features.configure.sample import BACKENDS, answered, drafted, network
 from fabricgauge.features.configure.configuration_script import quoted, render
 from fabricgauge.features.configure.description import Export, Head, Image, Mount, Services
 from fabricgauge.features.configure.interface import plan
-from fabricgauge.features.configure.values import Configuration, Step, Verification
+from fabricgauge.features.configure.job import Configuration, Step, Verification
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host

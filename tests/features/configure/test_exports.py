@@ -9,8 +9,7 @@ from fabricgauge.features.configure.description import Export
 from fabricgauge.features.configure.export import lowest_free_fsid, parse_exports
 from fabricgauge.features.configure.files import octal
 from fabricgauge.features.configure.interface import plan
-from fabricgauge.features.configure.job import Reply, holds
-from fabricgauge.features.configure.values import Step
+from fabricgauge.features.configure.job import Reply, Step, holds
 from fabricgauge.model.errors import UsageError
 
 

@@ -9,8 +9,7 @@ from tests.features.configure.sample import drafted, interface, inventory, netwo
 
 from fabricgauge.features.configure import links
 from fabricgauge.features.configure.interface import plan, questions
-from fabricgauge.features.configure.job import Reply
-from fabricgauge.features.configure.values import Step
+from fabricgauge.features.configure.job import Reply, Step
 from fabricgauge.model.finding import Command
 
 Json = dict[str, object]

@@ -8,8 +8,7 @@ from tests.features.configure.sample import drafted, interface, inventory, netwo
 
 from fabricgauge.features.configure import lifeline, links
 from fabricgauge.features.configure.interface import plan
-from fabricgauge.features.configure.job import Draft, Reply
-from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.configure.job import Configuration, Draft, Reply
 from fabricgauge.model.errors import UsageError
 
 Json = dict[str, object]

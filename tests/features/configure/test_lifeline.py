@@ -8,8 +8,7 @@ import pytest
 from tests.features.configure.sample import drafted, interface, inventory, network, nodes, wish
 
 from fabricgauge.features.configure.interface import plan, questions
-from fabricgauge.features.configure.job import HEAD, Draft, Reply
-from fabricgauge.features.configure.values import Step
+from fabricgauge.features.configure.job import HEAD, Draft, Reply, Step
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.inventory import Route

@@ -18,8 +18,7 @@ from tests.features.configure.sample import (
 
 from fabricgauge.features.configure.description import Export, Head, Image, Mount, Services
 from fabricgauge.features.configure.interface import checks, plan, questions
-from fabricgauge.features.configure.job import Reply, holds
-from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.configure.job import Configuration, Reply, holds
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 

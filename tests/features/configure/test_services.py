@@ -6,8 +6,7 @@ from tests.features.configure.sample import drafted, wish
 
 from fabricgauge.features.configure.description import Services
 from fabricgauge.features.configure.interface import checks, plan, questions
-from fabricgauge.features.configure.job import Reply
-from fabricgauge.features.configure.values import Step
+from fabricgauge.features.configure.job import Reply, Step
 
 
 def step(name: str, active: str, enabled: str, *, opaconfig: bool = False) -> Step:

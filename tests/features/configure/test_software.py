@@ -19,9 +19,8 @@ from fabricgauge.features.configure.description import (
     Services,
 )
 from fabricgauge.features.configure.interface import checks, plan, questions
-from fabricgauge.features.configure.job import Reply, holds
+from fabricgauge.features.configure.job import Reply, Step, holds
 from fabricgauge.features.configure.services import port_steps
-from fabricgauge.features.configure.values import Step
 from fabricgauge.model.finding import Command
 
 URL, KEY = "https://yum.repos.example.com/oneapi", "https://yum.repos.example.com/KEY.PUB"

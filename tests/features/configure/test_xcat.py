@@ -5,8 +5,14 @@ import pytest
 from tests.features.configure.sample import drafted, network, nodes, wish
 
 from fabricgauge.features.configure.interface import plan, questions
-from fabricgauge.features.configure.job import Draft, Reply, holds
-from fabricgauge.features.configure.values import Configuration, Step, Verification
+from fabricgauge.features.configure.job import (
+    Configuration,
+    Draft,
+    Reply,
+    Step,
+    Verification,
+    holds,
+)
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from tests.check.test_hostile import CASES, MODES, RUNS, VERBS, hostile, place, write
 
+from fabricgauge.features.configure.job import Configuration, Step
 from fabricgauge.features.configure.journal import JournalEntry, Planned
-from fabricgauge.features.configure.values import Configuration, Step
 from fabricgauge.model.batch import Batch, Request
 from fabricgauge.model.fabric import Topology
 from fabricgauge.model.finding import Command

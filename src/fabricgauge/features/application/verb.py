@@ -8,16 +8,24 @@ import click
 
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
+from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds, require_format
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report, refuse_report_file
 from fabricgauge.features.application import profile as profiling
+from fabricgauge.features.application.profile import (
+    import_profile,
+    is_profile,
+    profiles_at,
+    require_recorded,
+)
 from fabricgauge.features.application.scale import find_application, make_scale_design, run_scaling
 from fabricgauge.features.application.scale_content import overall
-from fabricgauge.model.verdict import exit_status
+from fabricgauge.features.application.scaling import SCALED, read_scaling
+from fabricgauge.model.run import StoredRun
+from fabricgauge.model.verdict import Outcome, exit_status
 from fabricgauge.store import settings
-from fabricgauge.store.run_directory import RunDirectory, run_lock
+from fabricgauge.store.run_directory import RunDirectory, describe, run_lock
 
 #: All words from the first argument on are the program's.
 _OF_PROGRAM = {**HELP_OPTIONS, "ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -156,3 +164,45 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     path = str(directory.path)
     print_report("scale", scaling, options["format"], options["to"], run_directory=path)
     ctx.exit(130 if interrupted else exit_status(overall(scaling), options["fail_on"]))
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print an application's profile or scaling, return its outcome; None if there is neither.
+
+    A profile is not judged.
+    """
+    path = directory.path
+    if (path / SCALED).exists():
+        scaled = read_scaling(directory)
+        print_report("scale", scaled, format_name, to, run_directory=str(path))
+        return overall(scaled)
+    if not is_profile(path):
+        return None
+    profile = require_recorded(profiles_at(path), 0)
+    print_report("profile", profile, format_name, to, run_directory=str(path))
+    return Outcome.PASS
+
+
+def list_stored(directory: RunDirectory) -> StoredRun | None:
+    """Return a profile or scaling as a list shows it; None for a directory of another kind."""
+    path = directory.path
+    if (path / SCALED).exists():
+        scaled = read_scaling(directory)
+        return describe(directory, "scale", verdict=overall(scaled).value)
+    return describe(directory, "profile") if is_profile(path) else None
+
+
+def import_file(path: Path, options: dict[str, Any]) -> bool:
+    """Show an application's profile, which is not judged; return False for any other file."""
+    if not is_profile(path):
+        return False
+    name = require_format("profile", options["format"])
+    directory = RunDirectory.create(options["output"] or settings.run_root())
+    try:
+        profile = import_profile(path, directory)
+    except BaseException:
+        directory.discard(copies=True)
+        raise
+    directory.finish()
+    print_report("profile", profile, name, options["to"], run_directory=str(directory.path))
+    return True

@@ -8,8 +8,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from fabricgauge.features.configure import links
-from fabricgauge.features.configure.job import HEAD, Backend, Draft
-from fabricgauge.features.configure.values import WantedNetwork, WantedPort
+from fabricgauge.features.configure.job import HEAD, Backend, Draft, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ip_link import IpLink
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 
-from fabricgauge.features.configure.values import Configuration, Step, Verification
+from fabricgauge.features.configure.job import Configuration, Step, Verification
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host
 from fabricgauge.report.visible import visible

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from fabricgauge.features.configure.values import Configuration, Step, Verification, WantedNetwork
+from fabricgauge.features.configure.job import Configuration, Step, Verification, WantedNetwork
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 from fabricgauge.model.words.figures import link_rate

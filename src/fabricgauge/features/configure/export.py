@@ -21,8 +21,7 @@ from fabricgauge.features.configure.files import (
     split,
     write_change,
 )
-from fabricgauge.features.configure.job import HEAD, Draft
-from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.features.configure.job import HEAD, Draft, Step, Verification
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command

@@ -15,8 +15,7 @@ from importlib import resources
 
 import msgspec
 
-from fabricgauge.features.configure.job import Draft, on
-from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.features.configure.job import Draft, Step, Verification, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 

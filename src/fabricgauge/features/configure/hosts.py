@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from fabricgauge.features.configure.files import edit_step, fields, joined, questions, split
-from fabricgauge.features.configure.job import HEAD, Draft, on
+from fabricgauge.features.configure.job import HEAD, Draft, Step, on
 from fabricgauge.features.configure.links import is_ipv4
-from fabricgauge.features.configure.values import Step
 from fabricgauge.model.finding import Command
 from fabricgauge.model.groups import group_by
 

@@ -23,8 +23,7 @@ from fabricgauge.features.configure.files import (
     questions,
     split,
 )
-from fabricgauge.features.configure.job import HEAD, Draft, on
-from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.features.configure.job import HEAD, Draft, Step, Verification, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command

@@ -29,9 +29,16 @@ from fabricgauge.features.configure.description import (
     NetworkDescription,
     Osu,
 )
-from fabricgauge.features.configure.job import HEAD, Backend, Draft, with_evidence
+from fabricgauge.features.configure.job import (
+    HEAD,
+    Backend,
+    Configuration,
+    Draft,
+    Step,
+    Verification,
+    with_evidence,
+)
 from fabricgauge.features.configure.ports import ports_of, subnet_notes
-from fabricgauge.features.configure.values import Configuration, Step, Verification
 from fabricgauge.lab.spec import address
 from fabricgauge.lab.state import LabNetwork, LabState
 from fabricgauge.model.absence import Skipped

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.configure.job import Configuration
 from fabricgauge.model.errors import StoreError
 from fabricgauge.store.files.ownership import not_own, place
 from fabricgauge.store.files.reading import read_bytes

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 import msgspec
 
 from fabricgauge.features.configure import links
-from fabricgauge.features.configure.job import Draft
+from fabricgauge.features.configure.job import Draft, Step, WantedPort
 from fabricgauge.features.configure.links import State
-from fabricgauge.features.configure.values import Step, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fabricgauge.features.configure.job import Draft, Reply, on
-from fabricgauge.features.configure.values import WantedPort
+from fabricgauge.features.configure.job import Draft, Reply, WantedPort, on
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface
 from fabricgauge.model.finding import Command

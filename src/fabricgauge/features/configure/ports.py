@@ -8,8 +8,7 @@ from itertools import combinations
 import msgspec
 
 from fabricgauge.features.configure.description import Description, Match, NetworkDescription
-from fabricgauge.features.configure.job import Draft
-from fabricgauge.features.configure.values import WantedNetwork, WantedPort
+from fabricgauge.features.configure.job import Draft, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.fabric import Interface

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from fabricgauge.features.configure.job import HEAD, Draft
-from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.features.configure.job import HEAD, Draft, Step, Verification
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 from fabricgauge.model.inventory import Adapter, Inventory

@@ -9,8 +9,15 @@ ports from 0 (ipoib_main.c of Linux 6.12).
 from collections.abc import Iterator
 
 from fabricgauge.features.configure.description import Services
-from fabricgauge.features.configure.job import HEAD, Draft, on
-from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
+from fabricgauge.features.configure.job import (
+    HEAD,
+    Draft,
+    Step,
+    Verification,
+    WantedNetwork,
+    WantedPort,
+    on,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 

@@ -21,7 +21,7 @@ from fabricgauge.features.configure.apply.read_description import (
 )
 from fabricgauge.features.configure.description import Description
 from fabricgauge.features.configure.interface import lab_description, make_plan, require_answers
-from fabricgauge.features.configure.values import Configuration
+from fabricgauge.features.configure.job import Configuration
 from fabricgauge.lab.state import load_complete
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError

@@ -1,22 +1,38 @@
-"""``fabricgauge path``: count what one MPI call executes, and compare two MPIs."""
+"""``fabricgauge path``: count what one MPI call executes, compare two MPIs, show what is stored."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Parsed, lazy_function, list_parser, parse_seconds
+from fabricgauge.cli.options import (
+    Parsed,
+    lazy_function,
+    list_parser,
+    parse_seconds,
+    require_format,
+)
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.path import recording as app
-from fabricgauge.features.path.changes_content import compare_paths
-from fabricgauge.features.path.recording import stored_paths
+from fabricgauge.features.path.changes_content import change_sections, compare_paths, headline
+from fabricgauge.features.path.recording import FILE, read_paths, stored_paths
+from fabricgauge.features.path.sde import is_listing, reference_paths, sde_files, sde_paths
 from fabricgauge.features.path.values import CallPaths
+from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.run import StoredRun
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import document as doc
 from fabricgauge.store import settings
-from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.files.reading import read_text, shown
+from fabricgauge.store.listing import describe
+from fabricgauge.store.run_directory import RunDirectory, now_utc
+from fabricgauge.store.run_files import About
 
 #: Message sizes without ``--sizes``, in bytes.
 DEFAULT_SIZES = (4,)
@@ -125,3 +141,50 @@ def compare(ctx: click.Context, /, a: str, b: str, **options: Any) -> None:
     comparison = compare_paths(stored_paths(root, a), stored_paths(root, b))
     print_report("call_path_changes", comparison, options["format"], options["to"])
     ctx.exit(0 if comparison.changes else 3)
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
+    """Print traced paths, which are not judged."""
+    print_report("call_paths", read_paths(directory), format_name, to)
+    return Outcome.PASS
+
+
+def list_stored(directory: RunDirectory) -> StoredRun:
+    """Return traced paths as a list shows them."""
+    paths = read_paths(directory)
+    return describe(directory, "path", paths.started_utc, paths.nodes)
+
+
+def compared_blocks(a: str, b: str) -> tuple[doc.Block, ...]:
+    """Return a comparison of two published listings as a part of another report.
+
+    Return nothing if one of them is no listing of a call's instructions.
+    """
+    references = reference(a), reference(b)
+    if not all(map(is_listing, references)):
+        return ()
+    comparison = compare_paths(*map(reference_paths, references))
+    return (
+        doc.Paragraph(headline(comparison), kind="strong"),
+        *(block for section in change_sections(comparison) for block in section.blocks),
+    )
+
+
+def import_file(path: Path, options: dict[str, Any]) -> bool:
+    """Store and show a file of Intel SDE, which is not judged; return False for any other file."""
+    if not sde_files(path):
+        return False
+    name = require_format("call_paths", options["format"])
+    text = read_text(path)
+    paths = sde_paths(path.name, (text,))
+    directory = RunDirectory.create(options["output"] or settings.path_root())
+    directory.raw("sde")
+    directory.write_bytes("raw/sde/imported.txt", text.encode())
+    paths = replace(paths, identity=directory.identity, started_utc=now_utc())
+    command = ("fabricgauge", "import", shown(str(path)))
+    directory.write("run.json", About(paths.started_utc, command, {"from": "Intel SDE"}))
+    directory.write(FILE, paths)
+    directory.finish()
+    print_report("call_paths", paths, name, options["to"])
+    click.echo(f"Traced paths {directory.path}", err=True)
+    return True

@@ -10,8 +10,8 @@ import pytest
 from fabricgauge.features.configure.apply.hosts import PlanHosts
 from fabricgauge.features.configure.apply.making import apply_plan, undo_journal
 from fabricgauge.features.configure.files import NoFile, write_change
+from fabricgauge.features.configure.job import Configuration, Step, Verification
 from fabricgauge.features.configure.journal import LINES, Journal, JournalEntry, journals_lock, read
-from fabricgauge.features.configure.values import Configuration, Step, Verification
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess

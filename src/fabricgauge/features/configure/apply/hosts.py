@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from fabricgauge.features.configure.job import HEAD, Reply, holds, on
-from fabricgauge.features.configure.values import Step, Verification
+from fabricgauge.features.configure.job import HEAD, Reply, Step, Verification, holds, on
 from fabricgauge.model.errors import ToolMissing, UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import Host, HostAccess

@@ -17,7 +17,7 @@ from fabricgauge.features.configure.apply.hosts import (
     find_missing_programs,
     quote_command,
 )
-from fabricgauge.features.configure.job import HEAD, on
+from fabricgauge.features.configure.job import HEAD, Configuration, Step, Verification, on
 from fabricgauge.features.configure.journal import (
     Journal,
     JournalEntry,
@@ -28,7 +28,6 @@ from fabricgauge.features.configure.journal import (
     require_own,
     root,
 )
-from fabricgauge.features.configure.values import Configuration, Step, Verification
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
 from fabricgauge.model.host_access import HostAccess

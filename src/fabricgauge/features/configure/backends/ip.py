@@ -15,9 +15,15 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 
 from fabricgauge.features.configure import hosts, lifeline, links
-from fabricgauge.features.configure.job import Backend, Draft
+from fabricgauge.features.configure.job import (
+    Backend,
+    Draft,
+    Step,
+    Verification,
+    WantedNetwork,
+    WantedPort,
+)
 from fabricgauge.features.configure.links import HeldRoute, State, carried_by, is_ipv4
-from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
 from fabricgauge.model.ip_link import IpAddress, IpLink

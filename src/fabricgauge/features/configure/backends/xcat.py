@@ -17,8 +17,15 @@ from fabricgauge.features.configure import files, lifeline, links
 from fabricgauge.features.configure.backends.ip import flush_address, port_checks
 from fabricgauge.features.configure.description import Image
 from fabricgauge.features.configure.image import packed_check
-from fabricgauge.features.configure.job import HEAD, Backend, Draft
-from fabricgauge.features.configure.values import Step, Verification, WantedNetwork, WantedPort
+from fabricgauge.features.configure.job import (
+    HEAD,
+    Backend,
+    Draft,
+    Step,
+    Verification,
+    WantedNetwork,
+    WantedPort,
+)
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.finding import Command
