@@ -8,7 +8,7 @@ import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
@@ -79,8 +79,8 @@ def measure_campaign(
                 )
                 progress.trouble(f"{part.name} was left out: {error}")
             wall_s = time.monotonic() - begin_s
-            measured = msgspec.structs.replace(measured, wall_s=wall_s)
-            result = msgspec.structs.replace(result, parts=(*result.parts, measured))
+            measured = replace(measured, wall_s=wall_s)
+            result = replace(result, parts=(*result.parts, measured))
             directory.write(RESULT_FILE, result)
     return result, interrupted
 
@@ -93,7 +93,7 @@ def located(stated: MeasurementRequest, campaign: Campaign) -> Iterator[Measurem
         return
     nodes = stated.nodes or max(part.least_nodes for part in campaign.part)
     with made_lab(nodes) as name:
-        yield msgspec.structs.replace(stated, lab=name, nodes=0)
+        yield replace(stated, lab=name, nodes=0)
 
 
 def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
@@ -104,9 +104,7 @@ def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
         "profile": part.profile,
     }  # fmt: skip
     stated = reset_fields(stated, ENGINE_ONLY if part.tool else ("tool_path",))
-    return msgspec.structs.replace(
-        stated, **{field: value for field, value in changed.items() if value}
-    )
+    return replace(stated, **{field: value for field, value in changed.items() if value})
 
 
 def measure_part(
@@ -156,4 +154,4 @@ def on_nodes(request: MeasurementRequest, most: int) -> MeasurementRequest:
         nodes = access.nodes
     if len(nodes) <= most:
         return request
-    return msgspec.structs.replace(request, rank_order=nodes[:most])
+    return replace(request, rank_order=nodes[:most])

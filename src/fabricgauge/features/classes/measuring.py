@@ -7,6 +7,7 @@ from statistics import median
 from threading import Condition, Thread
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.conclude import make_context
 from fabricgauge.check.measure import GRACE_S, START_S, launch_options, longest_silence_s
@@ -115,7 +116,7 @@ def _choose_way(context: RunContext) -> _Way:
     network = next(known, None)
     ceiling = Skipped("") if network is None else ceilings((network,))[network.name]
     rate = 0.0 if isinstance(ceiling, Skipped) else ceiling.payload_bytes_per_s
-    planned = msgspec.structs.replace(planned, nodes=nodes, cases=())
+    planned = replace(planned, nodes=nodes, cases=())
     return _Way(planned, network, rate)
 
 
@@ -166,14 +167,11 @@ class _Launches:
 
     def _plan(self, cases: tuple[Case, ...]) -> PlannedLaunch:
         self._number += 1
-        return msgspec.structs.replace(self._way.planned, number=self._number, cases=cases)
+        return replace(self._way.planned, number=self._number, cases=cases)
 
     def _start_bulk(self, number: int) -> Running:
-        cases = tuple(
-            msgspec.structs.replace(self.bulk_case, name=f"bulk/{place}")
-            for place in range(BULK_CASES)
-        )
-        launch = msgspec.structs.replace(self._way.planned, cases=cases)
+        cases = tuple(replace(self.bulk_case, name=f"bulk/{place}") for place in range(BULK_CASES))
+        launch = replace(self._way.planned, cases=cases)
         stopping = Stopping(_NO_INTERVAL, self._context.plan.stopping.confidence)
         return self._start(launch, self._bulk, stopping, f"bulk-{number}")
 
@@ -225,14 +223,14 @@ class _Launches:
         self, launch: PlannedLaunch, setting: ClassSetting, stopping: Stopping, name: str
     ) -> Running:
         context = self._context
-        plan = msgspec.structs.replace(context.plan, stopping=stopping)
+        plan = replace(context.plan, stopping=stopping)
         options, access = launch_options(plan, launch), context.target.access
         started = launch
         if setting.transport:
             started, words = split_launch(setting.transport, context.fabric, launch)
             options = (*options, *words)
         variables = (*access.variables, *setting.variables)
-        access = msgspec.structs.replace(access, variables=variables)
+        access = replace(access, variables=variables)
         silent_s = longest_silence_s(launch)
         return Running(
             command(context.engine, started, access, options), case_lines(launch.cases),
@@ -263,8 +261,8 @@ class _Launches:
         return outcome, next(reasons, "nothing was measured")
 
     def _judge_only(self, launches: tuple[Launch, ...]) -> Context:
-        plan = msgspec.structs.replace(self._context.plan, launches=())
-        run = msgspec.structs.replace(self._context.run, plan=plan, launches=launches)
+        plan = replace(self._context.plan, launches=())
+        run = replace(self._context.run, plan=plan, launches=launches)
         return make_context(run, self._context.target.thresholds)
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.plan.round_robin import group_by_pair
 from fabricgauge.features.jobs.job import JobFiles, JobWriter
@@ -178,11 +178,9 @@ class PairQueue:
         pair, launches = next(iter(self._waiting.items()))
         batch = self._batch
         unknown_hosts = HostAccess(batch.starter, (), virtual=batch.virtual)
-        request = msgspec.structs.replace(batch.request, nodes=len(pair), nodelist=pair, exclude=())
+        request = replace(batch.request, nodes=len(pair), nodelist=pair, exclude=())
         places = tuple(
-            launch
-            if is_loopback(launch.network)
-            else msgspec.structs.replace(launch, nodes=("0", "1"))
+            launch if is_loopback(launch.network) else replace(launch, nodes=("0", "1"))
             for launch in launches
         )
         return JobWriter(self._directory, self._engine, unknown_hosts, request).write(

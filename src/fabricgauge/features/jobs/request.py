@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.networks import ON_REQUEST
 from fabricgauge.check.plan.plan import SEPARATE_PATTERNS, host_reference, plan
@@ -56,9 +56,7 @@ def make_batch(
     exclude = expand(request.exclude) if request.exclude and not chosen else ()
     virtual = nodes_share_kernel()
     return Batch(
-        request=msgspec.structs.replace(
-            job, nodes=count, ppn=request.ppn, nodelist=chosen, exclude=exclude
-        ),
+        request=replace(job, nodes=count, ppn=request.ppn, nodelist=chosen, exclude=exclude),
         starter=starter,
         mpi=request.mpi or None,
         virtual=virtual,
@@ -67,7 +65,7 @@ def make_batch(
         unpinned=request.unpinned,
         topology=read_topology(request),
         at_once=at_once or (1 if virtual else DEFAULT_QUEUED_JOBS),
-        asked=msgspec.structs.replace(request, nodelist="", exclude=""),
+        asked=replace(request, nodelist="", exclude=""),
     )
 
 
@@ -99,9 +97,9 @@ def resumed_batch(
     Raises:
         UsageError: the command line lacks some, or names other nodes.
     """
-    resumed = msgspec.structs.replace(
+    resumed = replace(
         stored,
-        request=msgspec.structs.replace(
+        request=replace(
             job,
             nodes=stored.request.nodes,
             ppn=stored.request.ppn,
@@ -167,7 +165,7 @@ def plan_of_jobs(batch: Batch, partners: int | None) -> Plan:
             "--pair-jobs needs --network, e.g. 10.0.0.0/24: the nodes' networks are unknown before"
             " their jobs run"
         )
-    of_two = msgspec.structs.replace(request, patterns=request.patterns or SEPARATE_PATTERNS)
+    of_two = replace(request, patterns=request.patterns or SEPARATE_PATTERNS)
     return pair_plan(_first_plan(of_two, batch, 2), nodes, partners)
 
 
@@ -184,7 +182,7 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     )
     # All networks share the time.
     shares = ASSUMED_NETWORKS if any_subnet else len(subnets_or_any) + len(technologies)
-    share_request = msgspec.structs.replace(request, budget=request.budget / shares)
+    share_request = replace(request, budget=request.budget / shares)
     ranks = place_ranks(share_request, tuple(map(str, range(nodes))))
     unknown_target = ((None, Skipped("the nodes are unknown before the job runs")),)
     template = plan(share_request, ranks, unknown_target, virtual=batch.virtual)
@@ -192,12 +190,9 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
         repeated
         for launch in template.launches
         for repeated in (
+            *(replace(launch, network=subnet, subnet=subnet) for subnet in subnets_or_any),
             *(
-                msgspec.structs.replace(launch, network=subnet, subnet=subnet)
-                for subnet in subnets_or_any
-            ),
-            *(
-                msgspec.structs.replace(
+                replace(
                     launch,
                     network=technology,
                     subnet=None,
@@ -210,7 +205,7 @@ def _first_plan(request: MeasurementRequest, batch: Batch, nodes: int) -> Plan:
     ]
     reference = host_reference(0, launches[0].nodes[0], None, template)
     with_cases = (launch for launch in (*launches, reference) if launch.cases)
-    return msgspec.structs.replace(template, launches=renumber(with_cases))
+    return replace(template, launches=renumber(with_cases))
 
 
 def _technologies(batch: Batch) -> tuple[str, ...]:

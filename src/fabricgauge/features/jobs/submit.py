@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.breakage import culprits_from_findings
 from fabricgauge.check.groups import launches_without_culprits, rechecks
@@ -55,7 +55,7 @@ def submit_job(written: JobFiles, directory: RunDirectory) -> BatchJob:
     """
     append_job(directory, written.job)  # after a kill the folder still leads to the job
     submitted = slurm.submit(written.options, written.script)
-    job = msgspec.structs.replace(written.job, number=submitted.number, cluster=submitted.cluster)
+    job = replace(written.job, number=submitted.number, cluster=submitted.cluster)
     append_job(directory, job)
     return job
 
@@ -216,7 +216,7 @@ def unmeasured_pairs(directory: RunDirectory, batch: Batch) -> Plan:
     launches = tuple(launch for launch in pairs.launches if launch.number in numbers_left)
     if not launches:
         raise UsageError(f"{directory.identity} has measured every pair; nothing to resume")
-    return msgspec.structs.replace(pairs, launches=launches)
+    return replace(pairs, launches=launches)
 
 
 def write_rest_job(
@@ -262,9 +262,7 @@ def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str 
     needed = {node for launch in launches for node in launch.nodes}
     planned = (node for launch in context.plan.launches for node in launch.nodes)
     nodes = tuple(dict.fromkeys(node for node in planned if node in needed))  # in Slurm's order
-    hosts = msgspec.structs.replace(access("0", nodes, batch.starter), virtual=batch.virtual)
+    hosts = replace(access("0", nodes, batch.starter), virtual=batch.virtual)
     # Ask for these nodes only; an earlier time limit was for the whole run.
-    request = msgspec.structs.replace(
-        batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit
-    )
+    request = replace(batch.request, nodes=len(nodes), nodelist=nodes, exclude=(), time=time_limit)
     return JobWriter(context.directory, engine, hosts, request).write(context.plan, launches)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.features.soak.watching import NEAR_S, RECENT_DIPS, Dip, Direction
 from fabricgauge.model.words.figures import duration, percent
@@ -80,9 +81,7 @@ def drop_echoes(directions: Sequence[Direction]) -> tuple[Direction, ...]:
     events = join_dips(dip for direction in directions for dip in direction.dips)
     echoes = {id(dip) for event in events for dip in event.effects if dip.kind == "latency"}
     return tuple(
-        msgspec.structs.replace(
-            direction, dips=[dip for dip in direction.dips if id(dip) not in echoes]
-        )
+        replace(direction, dips=[dip for dip in direction.dips if id(dip) not in echoes])
         for direction in directions
     )
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fabricgauge.check.begin import begin as begin_run
 from fabricgauge.check.begin import take_up as take_up_run
@@ -73,7 +74,7 @@ def begin(
             arms.append(begin_run(arm_target, RunDirectory.create(directory.path), profile))
             _require_effect(design, arms[-1])
         folders = tuple(arm_context.directory.identity for arm_context in arms)
-        drawn = msgspec.structs.replace(design, folders=folders)
+        drawn = replace(design, folders=folders)
         directory.write(DESIGN, drawn)
     except BaseException:
         directory.discard(copies=True)
@@ -107,19 +108,19 @@ def _plan_blocks(target: Target, blocks: int) -> tuple[Target, Profile]:
     """Plan one launch for each block, as long as one of the profile's launches."""
     request = target.request
     if target.suite is not None:
-        request = msgspec.structs.replace(request, launches=blocks)
-        return msgspec.structs.replace(target, request=request), profile_of(request)
+        request = replace(request, launches=blocks)
+        return replace(target, request=request), profile_of(request)
     profile = profile_of(request)
     each_s = profile.budget_s / profile.launches
-    profile = msgspec.structs.replace(profile, launches=blocks, budget_s=each_s * blocks)
+    profile = replace(profile, launches=blocks, budget_s=each_s * blocks)
     if is_pair(request, target.ranks):
         return target, profile
     if set(request.patterns) & set(ROUND_ROBIN_PATTERNS):
         raise UsageError("--vary compares curves, but all pairs give a matrix; name other patterns")
     others = (*ROUND_ROBIN_PATTERNS, *THREADED_PATTERNS)
     curves = tuple(pattern for pattern in ALL_PATTERNS if pattern not in others)
-    request = msgspec.structs.replace(request, patterns=request.patterns or curves)
-    return msgspec.structs.replace(target, request=request), profile
+    request = replace(request, patterns=request.patterns or curves)
+    return replace(target, request=request), profile
 
 
 def take_up(
@@ -203,13 +204,13 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
     request = _request_of(levels, target)
     if request.tool:
         chosen = {"tool_path": levels.get("tool-path"), "mpi": levels.get("mpi")}
-        request = msgspec.structs.replace(
+        request = replace(
             request, **{field: level for field, level in chosen.items() if level is not None}
         )
         suite = suite_for(request, target.progress)
-        effort = msgspec.structs.replace(suite.effort, only_streams="parallel" in levels)
-        suite = msgspec.structs.replace(suite, effort=effort)
-        return msgspec.structs.replace(target, request=request, suite=suite)
+        effort = replace(suite.effort, only_streams="parallel" in levels)
+        suite = replace(suite, effort=effort)
+        return replace(target, request=request, suite=suite)
     compiler = levels.get("compiler", "")
     mpi = levels.get("mpi", request.mpi)
     if target.simulation is not None:
@@ -221,10 +222,8 @@ def _target_of(design: Design, arm: Sequence[str], target: Target) -> Target:
         for name, level in levels.items()
         if name.startswith(ENVIRONMENT) and level != UNCHANGED
     )
-    access = msgspec.structs.replace(
-        target.access, bind=levels.get("bind", ""), variables=variables
-    )
-    return msgspec.structs.replace(target, request=request, engine=engine, access=access)
+    access = replace(target.access, bind=levels.get("bind", ""), variables=variables)
+    return replace(target, request=request, engine=engine, access=access)
 
 
 def _request_of(levels: Mapping[str, str], target: Target) -> MeasurementRequest:
@@ -246,7 +245,7 @@ def _request_of(levels: Mapping[str, str], target: Target) -> MeasurementRequest
     if not changed:
         return request
     patterns = request.patterns or LAYER_PATTERNS
-    return keep_applicable(msgspec.structs.replace(request, patterns=patterns, **changed), ranks)
+    return keep_applicable(replace(request, patterns=patterns, **changed), ranks)
 
 
 def _with_numbers(levels: Mapping[str, str], target: Target) -> MeasurementRequest:
@@ -255,7 +254,7 @@ def _with_numbers(levels: Mapping[str, str], target: Target) -> MeasurementReque
     if "parallel" in levels:
         if request.tool.partition(":")[0] != "iperf3":
             raise UsageError("--vary parallel is for connections of iperf3: add --tool iperf3")
-        return msgspec.structs.replace(request, parallel=int(levels["parallel"]))
+        return replace(request, parallel=int(levels["parallel"]))
     if "ppn" in levels:
         ppn = int(levels["ppn"])
     elif "ranks" in levels:
@@ -269,7 +268,7 @@ def _with_numbers(levels: Mapping[str, str], target: Target) -> MeasurementReque
     else:
         return request
     patterns = request.patterns or (() if request.tool else RANK_PATTERNS)
-    return msgspec.structs.replace(request, rank_order=nodes, ppn=ppn, patterns=patterns)
+    return replace(request, rank_order=nodes, ppn=ppn, patterns=patterns)
 
 
 def run(
@@ -330,9 +329,7 @@ def _restore(value: Any) -> Any:
 def _compare_arms(
     design: Design, arms: Sequence[RunContext], tolerance: float, complete: bool
 ) -> Varied:
-    runs = tuple(
-        msgspec.structs.replace(arm_context.run, complete=complete) for arm_context in arms
-    )
+    runs = tuple(replace(arm_context.run, complete=complete) for arm_context in arms)
     contexts = (Context(run, ceilings(run.fabric.networks, run.launches)) for run in runs)
     against = [invalid_notes(judgement(context).verdicts) for context in contexts]
     notes: list[str] = []
