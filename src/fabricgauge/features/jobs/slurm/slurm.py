@@ -333,11 +333,7 @@ def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
     Source: sinfo(1) of Slurm 22.05, "Node State Codes". Empty if sinfo does not answer.
     """
     argv = ("sinfo", "--Node", "--noheader", "--format=%N %T", f"--nodes={','.join(nodes)}")
-    try:
-        completed = process.run(argv, timeout_s=TIMEOUT_S)
-    except ToolMissing:
-        return {}
-    rows = (line.split() for line in completed.stdout.splitlines())
+    rows = (line.split() for line in _output_if_installed(argv).splitlines())
     states = {row[0]: row[1] for row in rows if len(row) == 2}
     lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
     return lost | {node: state for node, state in states.items() if state.endswith("*")}
@@ -351,12 +347,16 @@ def first_node(job: str) -> str:
     completed = process.run(("scontrol", "--oneliner", "show", "job", job), timeout_s=TIMEOUT_S)
     if match := _BATCH_HOST.search(completed.stdout):
         return require_host_names([match[1]])[0]
+    argv = ("sacct", "-n", "-X", "-P", "-o", "NodeList", "-j", job)
+    nodes = _output_if_installed(argv).split()
+    return expand(nodes[0])[0] if nodes and nodes[0] != "None" else ""
+
+
+def _output_if_installed(argv: Sequence[str]) -> str:
     try:
-        argv = ("sacct", "-n", "-X", "-P", "-o", "NodeList", "-j", job)
-        nodes = process.run(argv, timeout_s=TIMEOUT_S).stdout.split()
+        return process.run(argv, timeout_s=TIMEOUT_S).stdout
     except ToolMissing:
         return ""
-    return expand(nodes[0])[0] if nodes and nodes[0] != "None" else ""
 
 
 def _cluster_option(cluster: str) -> tuple[str, ...]:
@@ -371,14 +371,9 @@ def _query_accounting(jobs: Sequence[str], cluster: str, default: JobState) -> d
         "sacct", *_cluster_option(cluster), "-n", "-X", "-P", "-o", "JobID,State,Reason", "-j",
         ",".join(jobs),
     )  # fmt: skip
-    try:
-        completed = process.run(argv, timeout_s=TIMEOUT_S)
-    except ToolMissing:
-        return dict.fromkeys(jobs, default)
     # Accounting may be late: a job that the controller does not know has ended.
-    ended = {
-        job: state for job, state in _parse_states(completed.stdout.splitlines()) if state.over
-    }
+    listed = _parse_states(_output_if_installed(argv).splitlines())
+    ended = {job: state for job, state in listed if state.over}
     return {job: ended.get(job, default) for job in jobs}
 
 
