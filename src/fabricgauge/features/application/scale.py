@@ -204,7 +204,12 @@ def run_scaling(
     directory.write("run.json", describe_run(target))
     directory.write("design.json", scale_design)
     launches: list[ScaleLaunch] = []
-    interrupted, network = False, _network(target, fabric)
+    # A launch without nodes, pinned to the requested network.
+    interrupted, network = False, PlannedLaunch(0, None, None, (), ())
+    if len(target.access.nodes) > 1:
+        network = network.pinned_to(
+            choose_targets(target.request, fabric, target.access.nodes)[0][0]
+        )
     at_end = ExitStack()
     try:
         app = at_end.enter_context(_recorder_on_nodes(app, target, directory))
@@ -260,19 +265,6 @@ def _recorder_on_nodes(
                 with ThreadPoolExecutor(min(AT_ONCE, len(hosts))) as pool:
                     argvs = [host.through(remove) for host in hosts]
                     list(pool.map(partial(process.run, timeout_s=TIMEOUT_S), argvs))
-
-
-def _network(target: Target, fabric: Fabric) -> PlannedLaunch:
-    """Return a launch without nodes, pinned to the requested network.
-
-    Raises:
-        CannotRun: no network joins the nodes.
-    """
-    plain = PlannedLaunch(0, None, None, (), ())
-    if len(target.access.nodes) < 2:
-        return plain
-    chosen, _ = choose_targets(target.request, fabric, target.access.nodes)[0]
-    return plain.pinned_to(chosen)
 
 
 def _make_launch(

@@ -158,10 +158,18 @@ def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
         f" {measured.victim} ({times(own_s / idle_s)} times), {duration(shared_s)} in bulk's"
         f" {measured.bulk} ({times(shared_s / idle_s)} times)"
     )
-    passes = [victim_s <= PASSES * shared_s for victim_s, shared_s in _pair_rounds(measured)]
+    shared = {time.round: time.median_s for time in measured.select("shared")}
+    passes = [
+        time.median_s <= PASSES * shared[time.round]
+        for time in measured.select("own")
+        if time.round in shared
+    ]
     if not passes or len(set(passes)) > 1:
         return Outcome.INCONCLUSIVE, f"the rounds disagree: {figures}"
-    grown = own_s >= GROWN * _find_least_s(measured)
+    # A class that always goes first waits for one frame of bulk.
+    carried = measured.ceiling_bytes_per_s or measured.bulk_bytes_per_s
+    least_s = idle_s + (FRAME_BYTES / carried if carried else 0.0)
+    grown = own_s >= GROWN * least_s
     if passes[0] and not grown:
         return Outcome.PASS, figures
     if _waits(measured.select("own")):
@@ -169,22 +177,6 @@ def _judge_own(measured: MeasuredClasses) -> tuple[Outcome, str]:
     if passes[0]:
         return Outcome.WARN, f"{figures}: its class shortens the wait, but bulk still holds it up"
     return Outcome.WARN, f"{figures}: no queue on the way prefers the victim's class"
-
-
-def _find_least_s(measured: MeasuredClasses) -> float:
-    """Return the time in a class that always goes first: idle, and one frame of bulk."""
-    carried = measured.ceiling_bytes_per_s or measured.bulk_bytes_per_s
-    return measured.median_of("idle") + (FRAME_BYTES / carried if carried else 0.0)
-
-
-def _pair_rounds(measured: MeasuredClasses) -> list[tuple[float, float]]:
-    """Return the times of rounds that have both, in the victim's class and in bulk's."""
-    shared = {time.round: time.median_s for time in measured.select("shared")}
-    return [
-        (time.median_s, shared[time.round])
-        for time in measured.select("own")
-        if time.round in shared
-    ]
 
 
 def _waits(victim_times: Sequence[VictimTime]) -> bool:

@@ -104,15 +104,12 @@ def _holds(check: Verification, hosts: Mapping[str, Host]) -> str:
 
 def _line(command: Command, hosts: Mapping[str, Host], prefix: str = "") -> str:
     program, *arguments = hosts[command.node].through(command.argv)
-    words = " ".join((_program(program), *map(quoted, arguments)))
+    first = quoted(program)
+    if not _PROGRAM.fullmatch(first) or program in _RESERVED:
+        first = f'"{first}"'  # = would make it an assignment, and some words are reserved
+    words = " ".join((first, *map(quoted, arguments)))
     fed = f"printf %s {quoted(command.stdin)} | " if command.stdin else ""
     return f"{fed}{prefix}{words}"
-
-
-def _program(name: str) -> str:
-    """Return a first word: ``=`` would make it an assignment, and some words are reserved."""
-    word = quoted(name)
-    return word if _PROGRAM.fullmatch(word) and name not in _RESERVED else f'"{word}"'
 
 
 def quoted(text: str) -> str:

@@ -14,7 +14,6 @@ import msgspec
 from fabricgauge.features.configure.job import HEAD, Draft, Step, Verification
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.finding import Command
-from fabricgauge.model.inventory import Adapter, Inventory
 
 CONSENT = "reboot"
 
@@ -82,8 +81,12 @@ def lanes_steps(job: Draft) -> tuple[Step, ...]:
     steps: dict[Step, None] = {}
     for network in job.description.networks:
         for node in network.nodes:
-            adapters = list(numbered_adapters(job.inventory(node)))
-            for number, adapter in adapters:
+            inventory = job.inventory(node)
+            known = () if isinstance(inventory, Skipped) else inventory.adapters
+            qsfp = [adapter for adapter in known if isinstance(adapter.lane_mode, str)]
+            # QCU's numbers follow the bus.
+            adapters = sorted(qsfp, key=lambda adapter: str(adapter.bus))
+            for number, adapter in enumerate(adapters, 1):
                 forty = network.rate_bit_s == FORTY_GIGABIT and "1x40" in adapter.lane_modes
                 if lane_mode := network.lane_mode or "1x40" * forty:
                     steps[_lanes_step(job, node, number, adapter.lane_mode, lane_mode)] = None
@@ -91,14 +94,6 @@ def lanes_steps(job: Draft) -> tuple[Step, ...]:
                 unasked = Skipped("the node was not asked")
                 steps[_lanes_step(job, node, 1, unasked, network.lane_mode)] = None
     return tuple(steps)
-
-
-def numbered_adapters(inventory: Inventory | Skipped) -> Iterator[tuple[int, Adapter]]:
-    """Yield the adapters that QCU lists, with its numbers, which follow the bus."""
-    if isinstance(inventory, Skipped):
-        return
-    qsfp = [adapter for adapter in inventory.adapters if isinstance(adapter.lane_mode, str)]
-    yield from enumerate(sorted(qsfp, key=lambda adapter: str(adapter.bus)), 1)
 
 
 def _lanes_step(job: Draft, node: str, number: int, mode: str | Skipped, lane_mode: str) -> Step:

@@ -15,23 +15,15 @@ from fabricgauge.features.history.values import Share
 
 #: Thresholds that a site's figures can set, and if a sound figure is at least as large.
 LEARNED = {
-    "fraction.pass": True,
-    "fraction.both_pass": True,
-    "fraction.bus_pass": True,
-    "fraction.gpu_pass": True,
-    "latency.tcp": False,
-    "latency.rdma": False,
-    "latency.iwarp": False,
-    "latency.slingshot": False,
-    "latency.efa": False,
+    **dict.fromkeys(
+        ("fraction.pass", "fraction.both_pass", "fraction.bus_pass", "fraction.gpu_pass"), True
+    ),
+    **dict.fromkeys(
+        ("latency.tcp", "latency.rdma", "latency.iwarp", "latency.slingshot", "latency.efa"), False
+    ),
 }
 #: The soft band's threshold below each learned one.
-SOFT = {
-    "fraction.pass": "fraction.warn",
-    "fraction.both_pass": "fraction.both_warn",
-    "fraction.bus_pass": "fraction.bus_warn",
-    "fraction.gpu_pass": "fraction.gpu_warn",
-}
+SOFT = {name: name.replace("pass", "warn") for name in LEARNED if name.endswith("pass")}
 
 
 class Learned(msgspec.Struct, frozen=True):

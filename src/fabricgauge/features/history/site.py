@@ -90,9 +90,12 @@ class _Site:
         return quote(os.path.relpath(self.reports[run], start))
 
     def write(self, name: str, template: str, data: object, **fields: object) -> None:
+        text = json.dumps(data, separators=(",", ":"))
+        for sign in "<>&":  # no character of the data can end its block or begin a tag
+            text = text.replace(sign, f"\\u{ord(sign):04x}")
         page = self.templates.get_template(template).render(
             style=self._style, more_style=self._more, script=self._script,
-            script_hash=self._hash, data=_embedded(data), **fields,
+            script_hash=self._hash, data=text, **fields,
         )  # fmt: skip
         write_whole(self.folder / name, page.encode(), self.folder, sync=False)
 
@@ -139,12 +142,6 @@ def _environment() -> Any:
         lstrip_blocks=True,
         finalize=lambda value: visible(value) if type(value) is str else value,
     )  # fmt: skip
-
-
-def _embedded(data: object) -> str:
-    """Return JSON for a data block: no character in it can end the block or begin a tag."""
-    text = json.dumps(data, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def node_page(node: str) -> str:

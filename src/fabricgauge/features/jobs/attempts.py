@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -189,31 +189,23 @@ class ClaimedAttempts:
         run_files.append_records(self._directory, *key, records[self._begun[key] :])
         end = end_of_launch(folder, why)
         if end.status != "ok":
-            output = f"{printed(folder)}\n{why}"
-            lost, mute = lost_nodes(launch.nodes), pair and not records
-            end = _with_culprits(
-                end, launch, output, lost, culprit_from_pair if mute else culprit_from_output
+            # The culprits are nodes that Slurm has lost, else what the output shows.
+            lost = lost_nodes(launch.nodes).items()
+            states = {node: f"Slurm reports the state {state}" for node, state in lost}
+            broken = FailedLaunch(launch, end.exit_code, states, f"{printed(folder)}\n{why}")
+            changes = tuple(
+                f"{node} cannot be reached since then: {trouble}"
+                for node, trouble in states.items()
             )
+            end = msgspec.structs.replace(
+                end, changes=changes, change_kinds=("node",) * len(changes)
+            )
+            find_culprits = culprit_from_pair if pair and not records else culprit_from_output
+            culprits = culprit_from_states(broken) or find_culprits(broken) or CulpritFindings()
+            end = with_findings(end, culprits)
         started = run_files.LaunchLine(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)
-
-
-def _with_culprits(
-    end: Ended,
-    launch: PlannedLaunch,
-    output: str,
-    lost: dict[str, str],
-    otherwise: Callable[[FailedLaunch], CulpritFindings | None],
-) -> Ended:
-    """Return the end with the culprits: nodes that Slurm has lost, else those of ``otherwise``."""
-    states = {node: f"Slurm reports the state {state}" for node, state in lost.items()}
-    broken = FailedLaunch(launch, end.exit_code, states, output)
-    changes = tuple(
-        f"{node} cannot be reached since then: {trouble}" for node, trouble in states.items()
-    )
-    end = msgspec.structs.replace(end, changes=changes, change_kinds=("node",) * len(changes))
-    return with_findings(end, culprit_from_states(broken) or otherwise(broken) or CulpritFindings())
 
 
 def _seconds(path: Path) -> float:

@@ -203,7 +203,7 @@ def _launches(
         raise UsageError(
             f"--network {networks[0]} needs two nodes, and there is only one; name two with -w"
         )
-    number = 0
+    number, words = 0, tuple[str, ...]()
     for called in study.operations:
         carrier = carrier_of(called, target.request.transport)
         alone = PlannedLaunch(0, None, None, nodes[:1] * called.ranks, ())
@@ -221,21 +221,14 @@ def _launches(
             launches += [spread.pinned_to(network) for network, _ in chosen]
         for launch in launches:
             number += 1
-            numbered = msgspec.structs.replace(launch, number=number)
-            final_launch, words = (
-                _address_launch(carrier, fabric, numbered) if carrier else (numbered, ())
-            )
-            yield final_launch, called, words
-
-
-def _address_launch(
-    carrier: str, fabric: Fabric, launch: PlannedLaunch
-) -> tuple[PlannedLaunch, tuple[str, ...]]:
-    """Return the launch as MPI starts it, with the options for the carrier's own address."""
-    pinned, words = split_launch(carrier, fabric, launch)
-    subnet = LOOPBACK_SUBNET if way_name(launch) == LOOPBACK else pinned.subnet
-    named = msgspec.structs.replace(pinned, network=launch.network) if launch.ports else pinned
-    return named, (*words, *(("--pin", subnet) if subnet else ()))
+            numbered, words = msgspec.structs.replace(launch, number=number), ()
+            if carrier:  # as MPI starts it, with the options for the carrier's own address
+                pinned, options = split_launch(carrier, fabric, numbered)
+                subnet = LOOPBACK_SUBNET if way_name(launch) == LOOPBACK else pinned.subnet
+                words = (*options, *(("--pin", subnet) if subnet else ()))
+                network = launch.network if launch.ports else pinned.network
+                numbered = msgspec.structs.replace(pinned, network=network)
+            yield numbered, called, words
 
 
 def _trace_launch(

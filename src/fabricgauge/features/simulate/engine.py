@@ -50,11 +50,17 @@ def simulated_engine(notify: Callable[[], None] = lambda: None) -> Engine:
     """
     mpi = find_simgrid()
     compiler = _run_wrapper(mpi.mpicxx, "-compiler-version").splitlines()[0]
-    engine = Engine(Path(PROGRAM), mpi, _identity(mpi, compiler), FLAGS, compiler)
+    sources = source_folder()
+    content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _simulated(sources, "?pp")]
+    identity = identity_of([
+        str(mpi.mpicxx), mpi.version, compiler, *FLAGS, DEFINITION, *LIBRARY_FLAGS,
+        digest(sources), *content,
+    ])  # fmt: skip
+    engine = Engine(Path(PROGRAM), mpi, identity, FLAGS, compiler)
 
     def make(folder: Path) -> tuple[Path, Path]:
         notify()
-        sources, library = source_folder(), folder / SIMULATED_LIBRARY
+        library = folder / SIMULATED_LIBRARY
         units = map(str, _simulated(sources, "cpp"))
         include = f"-I{sources / 'include'}"
         run_all([["c++", *FLAGS, include, *units, "-o", str(library), *LIBRARY_FLAGS]])
@@ -87,15 +93,6 @@ def find_simgrid() -> Mpi:
         f"{wrapper} is not SimGrid's, or smpimain is missing in {', '.join(map(str, folders))}; "
         f"install {PACKAGE} again"
     )
-
-
-def _identity(mpi: Mpi, compiler: str) -> str:
-    sources = source_folder()
-    content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _simulated(sources, "?pp")]
-    return identity_of([
-        str(mpi.mpicxx), mpi.version, compiler, *FLAGS, DEFINITION, *LIBRARY_FLAGS,
-        digest(sources), *content,
-    ])  # fmt: skip
 
 
 def _compile_engine(wrapper: Path, folder: Path) -> Path:

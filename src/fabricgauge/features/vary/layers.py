@@ -7,7 +7,7 @@ and IP over InfiniBand are ways to one wire: that of an adapter.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import comb
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fabricgauge.judge.evidence import gather_evidence
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.estimate import Estimate
-from fabricgauge.model.evidence import InterfaceTraffic, RunEvidence
+from fabricgauge.model.evidence import InterfaceTraffic
 from fabricgauge.model.fabric import Fabric, Node, is_adapter_port
 from fabricgauge.model.run import Run
 from fabricgauge.model.varied import Column, Design, Factor, Layer
@@ -35,12 +35,16 @@ def layers(design: Design, columns: Sequence[Column], logs: Floats) -> tuple[Lay
     """Return the layers of a design with one such factor; ``logs`` are (arms, blocks, columns)."""
     if len(design.factors) != 1 or not _are_layers(design.factors[0]):
         return ()
-    figures = np.exp(logs)
-    return tuple(
-        layer
-        for place, column in enumerate(columns)
-        for layer in _column_layers(design, column, figures[..., place])
-    )
+    ledger = []
+    for place, column in enumerate(columns):
+        figures = np.exp(logs[..., place])
+        for arm, level in enumerate(design.factors[0].levels):  # from the lowest up
+            figure = median(figures[arm])
+            added = median(figures[arm] - figures[arm - 1]) if arm else None
+            if figure:
+                what = (column.title, column.quantity, column.message_bytes)
+                ledger.append(Layer(*what, level, figure, added))
+    return tuple(ledger)
 
 
 def _are_layers(factor: Factor) -> bool:
@@ -61,10 +65,12 @@ def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> st
     levels = [level for (level,) in design.arms]
     first: dict[tuple[str | None, str], frozenset[str]] = {}
     for level, run in zip(levels, runs, strict=True):
-        for network, used in find_used_wires(run.fabric, gather_evidence(run)).items():
-            for node, node_wires in used.items():
-                first_wires = first.setdefault((network if by_name else "", node), node_wires)
-                crossed = f"at {node} the bytes of {level} crossed {_wire_names(node_wires)}"
+        for traffic in gather_evidence(run).traffic:
+            for node in traffic.nodes:
+                node_wires = _find_node_wires(run.fabric, node.node, node.crossings)
+                key = traffic.network if by_name else "", node.node
+                first_wires = first.setdefault(key, node_wires)
+                crossed = f"at {node.node} the bytes of {level} crossed {_wire_names(node_wires)}"
                 if node_wires != first_wires:
                     return f"{_NONE}: {crossed}, the arms before it {_wire_names(first_wires)}"
                 if len(node_wires) != 1:
@@ -74,15 +80,6 @@ def differing_wires(design: Design, runs: Sequence[Run], *, by_name: bool) -> st
 
 def _wire_names(crossed: Iterable[str]) -> str:
     return listed(sorted(crossed)) or "no interface that counts"
-
-
-def _column_layers(design: Design, column: Column, figures: Floats) -> Iterator[Layer]:
-    """Yield layers from the lowest up; ``figures`` are (arms, blocks)."""
-    for arm, level in enumerate(design.factors[0].levels):
-        figure = median(figures[arm])
-        added = median(figures[arm] - figures[arm - 1]) if arm else None
-        if figure:
-            yield Layer(column.title, column.quantity, column.message_bytes, level, figure, added)
 
 
 def median(figures: Floats) -> Estimate | None:
@@ -106,19 +103,10 @@ USED = 0.1
 Wires = Mapping[str, frozenset[str]]
 
 
-def find_used_wires(fabric: Fabric, evidence: RunEvidence) -> dict[str | None, Wires]:
-    """Return the used wires by network; a node whose interfaces counted nothing has none."""
-    return {
-        traffic.network: {
-            node.node: _find_node_wires(fabric, node.node, node.crossings) for node in traffic.nodes
-        }
-        for traffic in evidence.traffic
-    }
-
-
 def _find_node_wires(
     fabric: Fabric, name: str, crossings: Iterable[InterfaceTraffic]
 ) -> frozenset[str]:
+    """Return the wires that a node's bytes crossed; none if its interfaces counted nothing."""
     node, octets = fabric.node(name), Counter[str]()
     for crossing in crossings:
         wire = (
