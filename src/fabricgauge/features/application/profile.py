@@ -5,7 +5,7 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,23 +75,18 @@ def mpi_of_command(argv: Sequence[str], named: str) -> Mpi:
         return named_mpi(named)
     mpis = find_mpis()
     why = CannotRun(f"no program found in `{shlex.join(argv)}`; give the path of the program")
-    for program in _programs(argv):
-        try:
-            return mpi_of(program, mpis)
-        except CannotRun as error:
-            why = error
+    for place, word in enumerate(argv):
+        program = shutil.which(word)
+        if program and not (place == 0 and is_launcher(word)):
+            try:
+                return mpi_of(Path(program), mpis)
+            except CannotRun as error:
+                why = error
     raise why
 
 
 def is_launcher(word: str) -> bool:
     return _LAUNCHERS.match(Path(word).name) is not None
-
-
-def _programs(argv: Sequence[str]) -> Iterator[Path]:
-    for place, word in enumerate(argv):
-        path = shutil.which(word)
-        if path and not (place == 0 and is_launcher(word)):
-            yield Path(path)
 
 
 def variables(mpi: Mpi, folder: Path) -> dict[str, str]:

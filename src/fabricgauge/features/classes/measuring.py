@@ -22,7 +22,7 @@ from fabricgauge.features.classes.setting import (
     set_class,
 )
 from fabricgauge.judge.ceiling.technologies import ceilings
-from fabricgauge.judge.interface import Context, worst
+from fabricgauge.judge.interface import worst
 from fabricgauge.judge.rules import path, placement
 from fabricgauge.logs.readers.engine import NotUnderstood, parse_line
 from fabricgauge.model.absence import Skipped
@@ -31,7 +31,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.measurement import Header, Measurement
 from fabricgauge.model.plan import Case, PlannedLaunch, Stopping
 from fabricgauge.model.run import Ended, Launch
-from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words.networks import named
 from fabricgauge.nodes.launch.launch import Running, case_lines
 from fabricgauge.nodes.launch.mpi_impls import command
@@ -248,22 +248,17 @@ class _Launches:
 
     def prove_path(self) -> tuple[Outcome, str]:
         """Return what bulk's counters, and the places of all ranks, prove."""
-        verdicts = [
-            verdict
-            for rule, launches in (
-                (path, self._bulk_launches),
-                (placement, (*self._victim_launches, *self._bulk_launches)),
-            )
-            for verdict in rule.judge(self._judge_only(tuple(launches)))
-        ]
+        verdicts: list[Verdict] = []
+        for rule, launches in (
+            (path, self._bulk_launches),
+            (placement, (*self._victim_launches, *self._bulk_launches)),
+        ):
+            plan = replace(self._context.plan, launches=())
+            run = replace(self._context.run, plan=plan, launches=tuple(launches))
+            verdicts += rule.judge(make_context(run, self._context.target.thresholds))
         outcome = worst((verdict.outcome for verdict in verdicts), empty=Outcome.INCONCLUSIVE)
         reasons = (verdict.summary for verdict in verdicts if verdict.outcome is outcome)
         return outcome, next(reasons, "nothing was measured")
-
-    def _judge_only(self, launches: tuple[Launch, ...]) -> Context:
-        plan = replace(self._context.plan, launches=())
-        run = replace(self._context.run, plan=plan, launches=launches)
-        return make_context(run, self._context.target.thresholds)
 
 
 class _Load:

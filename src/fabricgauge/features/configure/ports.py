@@ -32,7 +32,11 @@ def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network
         )
     try:
         written = ipaddress.IPv4Interface(network.subnet)
-        _require_unicast(written)
+        first = int(written.network.network_address) >> 24
+        last = int(written.network.broadcast_address) >> 24
+        # 0.0.0.0/8, loopback, and multicast and above (RFC 6890).
+        if first == 0 or first <= 127 <= last or last >= 224:
+            raise ValueError(f"{written} holds addresses that no interface can have")
     except ValueError as error:
         raise UsageError(
             f"{origin}: subnet of network {network.name}: {error};"
@@ -47,14 +51,6 @@ def subnet_of(network: NetworkDescription, origin: str) -> ipaddress.IPv4Network
     )
     prefix = next(natural, max(24, written.network.prefixlen))
     return ipaddress.IPv4Network(f"{written.ip}/{prefix}", strict=False)
-
-
-def _require_unicast(written: ipaddress.IPv4Interface) -> None:
-    """Raise ValueError for 0.0.0.0/8, loopback, and multicast and above (RFC 6890)."""
-    first = int(written.network.network_address) >> 24
-    last = int(written.network.broadcast_address) >> 24
-    if first == 0 or first <= 127 <= last or last >= 224:
-        raise ValueError(f"{written} holds addresses that no interface can have")
 
 
 def subnet_notes(job: Draft) -> Iterator[str]:

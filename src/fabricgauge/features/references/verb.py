@@ -70,24 +70,18 @@ def document(published: Published, _setting: Setting) -> doc.Report:
             reference.provenance, tuple(_one(reference)),
             closing="MB is 10⁶ bytes, KiB is 2¹⁰ and MiB 2²⁰ bytes.",
         )  # fmt: skip
-    rows = tuple(
-        (
-            reference.name, reference.network or "–", _content(reference),
-            reference.title,
-        )
-        for reference in published
-    )  # fmt: skip
-    table = doc.Table(doc.heads("=name", "network", "holds", "title"), rows)
+    rows = []
+    for reference in published:
+        parts = [counted(len(reference.curves), "curve")] if reference.curves else []
+        if reference.table:
+            parts.append(f"a table of {counted(len(reference.table.rows), 'row')}")
+        content = ", ".join(parts)
+        rows.append((reference.name, reference.network or "–", content, reference.title))
+    table = doc.Table(doc.heads("=name", "network", "holds", "title"), tuple(rows))
     shown = doc.Paragraph("Show one with: fabricgauge references NAME.")
     headline = f"{counted(len(published), 'published result')} ship with this program"
     section = doc.Section("references", "Published results", (table, shown))
     return doc.Report("REFERENCES", "", headline, "fabricgauge references", headline, (section,))
-
-
-def _content(reference: Reference) -> str:
-    curves = counted(len(reference.curves), "curve") if reference.curves else ""
-    rows = f"a table of {counted(len(reference.table.rows), 'row')}" if reference.table else ""
-    return ", ".join(filter(None, (curves, rows)))
 
 
 def _one(reference: Reference) -> Iterator[doc.Section]:

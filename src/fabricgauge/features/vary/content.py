@@ -298,13 +298,12 @@ def _blocks(layers: Sequence[Layer], title: str, levels: Sequence[str]) -> Itera
     yield doc.Heading(title)
     yield doc.side_by_side(_pictures(layers_of_title, levels))
     heads = doc.heads("size", "layer", ">median", ">interval", ">adds", ">interval")
-    yield doc.Table(heads, tuple(map(_row, layers_of_title)))
-
-
-def _row(layer: Layer) -> tuple[str, ...]:
-    sized = "–" if layer.message_bytes is None else size(layer.message_bytes)
-    added = ("–", "") if layer.added is None else _words(layer.added, layer.quantity, "+")
-    return (sized, layer.level, *_words(layer.figure, layer.quantity), *added)
+    rows = []
+    for layer in layers_of_title:
+        sized = "–" if layer.message_bytes is None else size(layer.message_bytes)
+        added = ("–", "") if layer.added is None else _words(layer.added, layer.quantity, "+")
+        rows.append((sized, layer.level, *_words(layer.figure, layer.quantity), *added))
+    yield doc.Table(heads, tuple(rows))
 
 
 def _words(estimate: Estimate, quantity: Quantity, sign: str = "") -> tuple[str, str]:
