@@ -8,10 +8,10 @@ import click
 
 from fabricgauge.check.target import locate_target
 from fabricgauge.cli import options as cli_options
-from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds, require_format
+from fabricgauge.cli.options import Parsed, lazy_function, parse_seconds
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
-from fabricgauge.cli.show import page, print_report, refuse_report_file
+from fabricgauge.cli.show import page, print_report, refuse_report_file, require_format
 from fabricgauge.features.application import profile as profiling
 from fabricgauge.features.application.profile import (
     import_profile,

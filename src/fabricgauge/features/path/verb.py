@@ -14,11 +14,10 @@ from fabricgauge.cli.options import (
     lazy_function,
     list_parser,
     parse_seconds,
-    require_format,
 )
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.progress import progress_shown
-from fabricgauge.cli.show import page, print_report
+from fabricgauge.cli.show import page, print_report, require_format
 from fabricgauge.features.path import recording as app
 from fabricgauge.features.path.changes_content import change_sections, compare_paths, headline
 from fabricgauge.features.path.recording import FILE, read_paths, stored_paths
@@ -30,8 +29,7 @@ from fabricgauge.model.verdict import Outcome
 from fabricgauge.report import document as doc
 from fabricgauge.store import settings
 from fabricgauge.store.files.reading import read_text, shown
-from fabricgauge.store.listing import describe
-from fabricgauge.store.run_directory import RunDirectory, now_utc
+from fabricgauge.store.run_directory import RunDirectory, describe, now_utc
 from fabricgauge.store.run_files import About
 
 #: Message sizes without ``--sizes``, in bytes.
