@@ -9,6 +9,7 @@ import msgspec
 from fabricgauge.judge import plateaus
 from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
+from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
@@ -369,6 +370,13 @@ def _transport(low: _Low) -> Iterator[Cause]:
         yield Cause(*_USED_TCP, "; ".join(lines))
 
 
+def _unsteady_rate(low: _Low) -> Iterator[Cause]:
+    """Yield outages and changes of rate between a log's own intervals."""
+    if rate := find_unsteady(low.stream):
+        source = low.stream.series.source
+        yield Cause(f"{rate.sentence}: {rate.cause}", LEVEL_REMEDY, f"{source}: {rate.sentence}")
+
+
 def _known_rates(low: _Low) -> Iterator[Cause]:
     """Yield the known rates that fit a figure of an imported log; all are candidates."""
     stream, payload = low.stream, low.stream.ceiling.payload_bytes_per_s
@@ -560,6 +568,7 @@ def preflight_causes(
 
 _Check = Callable[[_Low], Iterator[Cause]]
 _CHECKS: tuple[_Check, ...] = (
+    _unsteady_rate,
     _transport,
     _slow_port,
     _shaper,

@@ -177,7 +177,8 @@ class LogEvidence(msgspec.Struct, frozen=True):
     data; wrong data are failures.
     ``nccl`` is NCCL's or RCCL's report on its transports, ``gpu_pairs`` the matrix of nvbandwidth
     between GPUs of a node, ``rank_pairs`` those between all ranks. ``losses`` are the data that its
-    transport lost or sent again (iperf). ``messages`` are lines of the MPI, its libraries or the
+    transport lost or sent again, ``intervals`` seconds and bytes/s of each report within the test
+    (iperf). ``messages`` are lines of the MPI, its libraries or the
     suite that name a transport, an error or the host.
     """
 
@@ -197,6 +198,7 @@ class LogEvidence(msgspec.Struct, frozen=True):
     gpu_pairs: GpuPairs | None = None
     rank_pairs: RankPairs | None = None
     losses: LogLosses | None = None
+    intervals: tuple[tuple[float, float], ...] = ()
     messages: tuple[LogMessage, ...] = ()
 
     @property

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from fabricgauge.judge import causes, foreign, host
 from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, Verdicts, judge_networks
+from fabricgauge.judge.rates_over_time import find_unsteady
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
@@ -248,7 +249,8 @@ def _find_doubt(
         stream.ceiling.payload_bytes_per_s
     ):
         return _RISING
-    if stream.cannot_fill:
+    unsteady = find_unsteady(stream)
+    if stream.cannot_fill and not (unsteady and unsteady.full):
         shares = [8 * stream.best.bandwidth.value / flow_bit_s for flow_bit_s in FLOW_BIT_S]
         flow = any(FLOW_NEAR[0] <= share <= FLOW_NEAR[1] for share in shares)
         return _ONE_FLOW if flow else _ONE_CONNECTION

@@ -12,6 +12,13 @@ from fabricgauge.judge.evidence.placement import throttles, unseen_waits, waits
 from fabricgauge.judge.host import LEAST_REST, signs
 from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import FULL_BYTES, spares_small
+from fabricgauge.judge.rates_over_time import (
+    LEVEL_CAUSE,
+    LEVEL_REMEDY,
+    STALL_CAUSE,
+    UnsteadyRate,
+    find_unsteady,
+)
 from fabricgauge.judge.rules import asymmetry, fraction
 from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.stats.levels import Levels, RatedCase, find_levels, find_shared_level
@@ -63,34 +70,20 @@ _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _REMEDY_OF_LOGS = "import each run as a separate log; measure again if it is one run"
 _REMEDY = "measure again when nodes and network are idle: fabricgauge check --profile full"
 
-_LEVEL_CAUSE = (
-    "a link that renegotiates its rate, a rail or path that comes and goes, a shaper, or a node"
-    " that is throttled"
-)
-_LEVEL_REMEDY = (
-    "check the kernel's log and carrier_changes of both ends, and the switch port's log; exchange"
-    " the cable; look for rate limits (tc qdisc), and check the processors' temperature"
-)
-
 #: A sample that is longer than the median by ``stability.stall`` and by this share holds a stall.
 STALL_SHARE = 0.25
 #: Fewer stalls may be one hiccup.
 LEAST_STALLS = 3
 #: A fault of the network shows in several cases; a machine that paused once does not.
 LEAST_CASES = 2
-_STALL_CAUSE = (
-    "the path fails for moments: a port that flaps, a bond or a route that changes over, or a"
-    " switch that relearns addresses"
-)
-
 _LEVEL = "stability.level"
 #: Limits that a change of rate exceeds as well.
 _WIDENED = ("stability.interval", "stability.launches")
 
 _CAUSES = {
-    _LEVEL: (_LEVEL_CAUSE, _LEVEL_REMEDY),
-    "stability.stalls": (_STALL_CAUSE, _LEVEL_REMEDY),
-    "stability.stalls_fail": (_STALL_CAUSE, _LEVEL_REMEDY),
+    _LEVEL: (LEVEL_CAUSE, LEVEL_REMEDY),
+    "stability.stalls": (STALL_CAUSE, LEVEL_REMEDY),
+    "stability.stalls_fail": (STALL_CAUSE, LEVEL_REMEDY),
 }
 
 
@@ -190,15 +183,44 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         is_clock = not contradicting and any(message.kind == "clock" for message in messages)
         cause_and_remedy = _CLOCK if is_clock else _EDITED
         return Verdict(Outcome.WARN, columns[0], None, None, columns, *cause_and_remedy)
+    if unsteady := sorted(_unsteady(subject), key=lambda found: found[0].rank):
+        lead, findings = unsteady[0], tuple(sentence for _, _, sentence in unsteady)
+        outcome, rate, sentence = lead
+        value, limit, unit = rate.low / rate.high, subject.threshold(_LEVEL), "share"
+        if rate.silent_s:
+            value, limit, unit = rate.silent_s, subject.threshold("stability.stall", "at most"), "s"
+        return Verdict(
+            outcome, sentence, Figure(value, unit, sentence), limit, findings,
+            rate.cause, LEVEL_REMEDY,
+        )  # fmt: skip
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
         return Skipped("unknown: the logs have only means, which do not show how steady they were")
-    spread, limit, sentence = repeated[0]
+    spread, name, sentence = repeated[0]
     return Verdict(
         Outcome.WARN, sentence, Figure(spread, "share", sentence),
-        subject.threshold(limit, "at most"), tuple(line for _, _, line in repeated),
+        subject.threshold(name, "at most"), tuple(line for _, _, line in repeated),
         _APPENDED, _REMEDY_OF_LOGS,
     )  # fmt: skip
+
+
+def _unsteady(subject: Subject) -> Iterator[tuple[Outcome, UnsteadyRate, str]]:
+    """Yield streams of logs whose intervals have outages or two levels.
+
+    They fail if the stream had filled the network and its whole does not pass: what limited it
+    later had not limited it before.
+    """
+    for stream in streams(subject, *STREAMS, "get_bandwidth"):
+        rate = find_unsteady(stream)
+        if rate is None or (not rate.silent_s and rate.low >= subject.limit(_LEVEL) * rate.high):
+            continue
+        most_silent = subject.limit("stability.stalls_fail") if rate.silent_s else 0.0
+        low = stream.plain_outcome is not Outcome.PASS
+        fails = rate.full and low and rate.slow > most_silent
+        yield (
+            Outcome.FAIL if fails else Outcome.WARN, rate,
+            f"{stream.series.source}: {rate.sentence}",
+        )  # fmt: skip
 
 
 def _single(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -215,7 +237,7 @@ def _single(subject: Subject) -> Iterator[tuple[str, str]]:
 def _contradicting(subject: Subject) -> Iterator[str]:
     """Yield rows whose messages/s times their size are not their bytes/s."""
     rates = {
-        (_table(curve), point.message_bytes): point.estimate.value
+        _row(curve, point): point.estimate.value
         for curve in subject.curves
         if curve.quantity == "message_rate" and curve.directions == 1
         for point in curve.points
@@ -228,7 +250,7 @@ def _contradicting(subject: Subject) -> Iterator[str]:
             continue
         for point in curve.points:
             value, size = point.estimate.value, point.message_bytes
-            rate = rates.get((_table(curve), size))
+            rate = rates.get(_row(curve, point))
             if not rate or not size or value < _EXACT:
                 continue
             if curve.suite == "perftest" and rate < _FEWEST_MESSAGES:

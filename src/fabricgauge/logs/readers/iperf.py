@@ -207,7 +207,9 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
         "counted by": flow.counted_by,
     }
     settings = settings | test.heading.settings | flow.settings
-    evidence = msgspec.structs.replace(test.heading.evidence, losses=flow.losses)
+    evidence = msgspec.structs.replace(
+        test.heading.evidence, losses=flow.losses, intervals=flow.intervals if pattern else ()
+    )
     heading = msgspec.structs.replace(test.heading, settings=settings, evidence=evidence)
     table = SuiteTable(heading, columns)
     if rate is None:
