@@ -13,6 +13,7 @@ import msgspec
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.host_access import unify_hosts
 from fabricgauge.model.inventory import Gpu, GpuLink
+from fabricgauge.model.nccl import SUITES as NCCL_SUITES
 from fabricgauge.model.nccl import NcclEvidence
 from fabricgauge.model.pattern import PAIR_PATTERNS, Pattern
 
@@ -116,9 +117,11 @@ _TECHNOLOGIES = {
 
 
 #: The meaning of a message next to a table: TCP carried the messages; a fast transport could not be
-#: used; a command or variable requested TCP; the library connected ranks of one node, or of two;
-#: the run failed; the host's clock or frequency is unreliable.
-MessageKind = Literal["tcp", "fallback", "asked", "local", "remote", "broken", "clock"]
+#: used; a command or variable requested TCP, or only shared memory; the library connected ranks of
+#: one node, or of two; the run failed; the host's clock or frequency is unreliable.
+MessageKind = Literal[
+    "tcp", "fallback", "asked", "memory", "local", "remote", "broken", "clock",
+]  # fmt: skip
 
 
 class LogMessage(msgspec.Struct, frozen=True):
@@ -303,7 +306,11 @@ class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_cur
         if shared := self.find_shared_node(self.evidence.rank_nodes):
             return f"the command starts {shared[1]} on one node: {self.evidence.command}"
         messages = {message.kind: message for message in reversed(self.evidence.messages)}
-        if "local" in messages and not messages.keys() & {"remote", "tcp"} and len(self.ends) == 1:
+        if messages.keys() & {"remote", "tcp"}:
+            return ""
+        if "memory" in messages and not self.transport and self.suite not in NCCL_SUITES:
+            return f"the settings allow only shared memory: {messages['memory'].text}"
+        if "local" in messages and len(self.ends) == 1:
             return f"the library connected the ranks within a node: {messages['local'].text}"
         return ""
 

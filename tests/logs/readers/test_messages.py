@@ -76,6 +76,20 @@ def test_messages_without_end_are_bounded() -> None:
         ("mpirun --mca btl self,vader,tcp --mca pml ob1 osu_bw", "asked"),
         ("mpirun -genv I_MPI_FABRICS shm:tcp IMB-MPI1", "asked"),
         ("export FI_PROVIDER='tcp;ofi_rxm'", "asked"),
+        ("mpirun -np 2 --host c1,c2 -x UCX_TLS=sm,self osu_bw", "memory"),
+        ("export UCX_TLS=posix", "memory"),
+        ("mpirun -genv UCX_TLS shm,self IMB-MPI1", "memory"),
+        ("I_MPI_FABRICS=shm mpirun -ppn 1 -hosts c1,c2 osu_bw", "memory"),
+        ("mpirun -genv I_MPI_FABRICS shm IMB-MPI1", "memory"),
+        ("mpirun --mca pml ob1 --mca btl self,vader osu_bw", "memory"),
+        ("mpirun -mca btl sm,self -mca pml ob1 osu_bw", "memory"),
+        ("FI_PROVIDER=shm mpiexec -n 2 osu_bw", "memory"),
+        ("UCX_TLS=sm,self,rc mpirun osu_bw", None), ("UCX_TLS=self osu_bw", None),
+        ("UCX_TLS=sm,self,cuda_ipc mpirun osu_bw", None), ("# export UCX_TLS=sm,self", None),
+        ("mpirun --mca pml ob1 --mca btl ^sm osu_bw", None),
+        ("mpirun --mca btl self,vader osu_bw", None),  # UCX goes before ob1
+        ("I_MPI_FABRICS=shm:ofi mpirun IMB-MPI1", None),
+        ("FI_PROVIDER=shm,verbs mpiexec -n 2 osu_bw", None),
         ("UCX_TLS=rc,tcp mpirun ./osu_bw", None), ("UCX_TLS=tcp,rc mpirun ./osu_bw", None),
         ("UCX_TLS=^tcp mpirun ./osu_bw", None), ("# export UCX_TLS=tcp", None),
         ("UCX_NET_DEVICES=mlx5_0:1,ib0 mpirun osu_bw", None),
@@ -104,6 +118,77 @@ FAR = "[1.0] [c1:1:0]  UCX  INFO  0x1 inter-node cfg#2 tag(rc_mlx5/mlx5_0:1)\n"
 def test_a_pair_that_the_library_connects_within_a_node(text: str, inside: bool) -> None:
     (curve,) = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
     assert bool(curve.inside_node) == inside
+
+
+PAIRS = TABLE.replace("Bandwidth Test", "Multiple Bandwidth / Message Rate Test").replace(
+    "# Size      Bandwidth (MB/s)", "# [ pairs: 2 ] [ window size: 64 ]\n# Size   MB/s"
+)
+MEMORY = "+ mpirun -np 2 --host c1,c2 -x UCX_TLS={} osu_bw\n"
+ALL_REDUCE = """#                                                              out-of-place
+#       size         count      type   redop    root     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)
+     1048576        262144     float     sum      -1    157.3    6.66   12.50      0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "inside"),
+    [
+        (MEMORY.format("sm,self") + TABLE, True),
+        (MEMORY.format("sm,self") + PAIRS, True),
+        (MEMORY.format("rc,sm,self") + TABLE, False),
+        (MEMORY.format("sm,self") + FAR + TABLE, False),
+        ("export UCX_TLS=sm,self\n" + ALL_REDUCE, False),  # NCCL does not use UCX
+    ],
+)
+def test_a_setting_that_allows_only_shared_memory_keeps_the_bytes_inside_a_node(
+    text: str, inside: bool
+) -> None:
+    (curve, *_) = [one for one in read([text.encode()], "log") if isinstance(one, SuiteCurve)]
+    assert bool(curve.inside_node) == inside
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "srun: error: Node failure on c2",
+        "srun: error: c2: task 1: Segmentation fault (core dumped)",
+        "srun: error: c[1-2]: tasks 0-1: Killed",
+        "ORTE has lost communication with a remote daemon.",
+        "PRTE has lost communication with a remote daemon.",
+        "[c2:04711] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+        "[c2:04711] *** An error occurred in MPI_Waitall",
+        "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD",
+        "Abort(1) on node 1 (rank 1 in comm 0): Internal error",
+        "MPICH ERROR [Rank 0] [job id 1.0] [nid1] - Abort(80) (rank 0 in comm 0): Fatal error",
+        "Fatal error in PMPI_Waitall: Other MPI error, error stack:",
+        "Assertion failed in file src/mpid/ch4/netmod/ofi/ofi_events.c at line 123: 0",
+    ],
+)
+def test_an_error_behind_a_whole_table_breaks_its_run(line: str) -> None:
+    assert kinds(f"{TABLE}{line}\n") == [["broken"]]
+    assert kinds(f"{line}\n{TABLE}") == [[]]  # of an earlier run
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("srun: job 64104941 has been allocated resources", None),
+        ("srun: error: Unable to allocate resources: Requested node configuration", None),
+        (
+            "PSM2 was unable to open an endpoint. Please make sure that the network link is",
+            "fallback",
+        ),
+        ("c1.4711PSM2 can't open hfi unit: -1 (err=23)", "fallback"),
+        (
+            "c1.12345hfi_userinit: assign_context command failed: Device or resource busy",
+            "fallback",
+        ),
+        ("c1.4711 PSM2 initialized on hfi unit 0", None),
+    ],
+)
+def test_launchers_and_adapters_messages(line: str, kind: str | None) -> None:
+    assert kind_of_message(line) == kind
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ ID = "placement"
 
 _ONE_NODE = (
     "both ranks ran on one node, so memory was measured: usually the launch command has the"
-    " placement option of another MPI, or the first host of its host list has two slots"
+    " placement option of another MPI, or allows only shared memory, or the first host of its host"
+    " list has two slots"
 )
 _ONE_RANK = "a rank sent to itself, so memory was measured"
 _OTHER_NODE = "the launcher did not keep the planned nodes or their order"

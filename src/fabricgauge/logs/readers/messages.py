@@ -32,14 +32,22 @@ class _Row(NamedTuple):
 _MEMORY_OR_TCP = r"(?:tcp|self|sm|shm|mm|sysv|posix|cma|xpmem|knem|vader|cuda\w*|gdr_copy|rocm\w*)"
 #: A list of them with TCP, and nothing else, behind a variable or an option. No comment.
 _ONLY_TCP = rf"['\"]?(?=[\w,]*\btcp\b)(?:{_MEMORY_OR_TCP}(?:,|(?![\w,])))+(?![\w,:^])"
+#: The same without TCP; CUDA's memory handles may reach another node over NVLink.
+_ONLY_MEMORY = (
+    r"['\"]?(?=[\w,]*\b(?:sm|shm|mm|sysv|posix|cma|xpmem|knem|vader|smcuda)\b)"
+    r"(?:(?:self|sm|shm|mm|sysv|posix|cma|xpmem|knem|vader|smcuda|cuda_copy|gdr_copy|rocm_copy)"
+    r"(?:,|(?![\w,])))+(?![\w,:^])"
+)
+_PROVIDER = r"\b(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[ =]['\"]?"
+_OB1 = r"(?=.*(?<![a-z])pml[ =]+ob1\b).*(?<![a-z])btl[ =]+"
 _NO_COMMENT = r"^(?!\s*#)"
 _CONNECTION = r"(?:ep_)?cfg(?:\[|#)\d+\]?:? "
 
 #: ``tcp``: TCP carried the messages. ``fallback``: a fast transport could not be used, so another
-#: one may have been. ``asked``: a command or variable leaves TCP alone to choose from. ``local``:
-#: ranks of one node were connected; ``remote``: ranks of two. ``broken``: the run broke. ``clock``:
-#: the host's clock is doubtful. The first row that fits a line counts. Above each row is where it
-#: was read.
+#: one may have been. ``asked``: a command or variable leaves TCP alone to choose from, ``memory``:
+#: shared memory alone. ``local``: ranks of one node were connected; ``remote``: ranks of two.
+#: ``broken``: the run broke. ``clock``: the host's clock is doubtful. The first row that fits
+#: a line counts. Above each row is where it was read.
 ROWS: tuple[_Row, ...] = (
     # UCX 1.14-1.20, ucp_worker.c, and tables of UCX_PROTO_INFO
     _Row("local", "intra-node cfg#", r"\bintra-node cfg#\d"),
@@ -106,8 +114,14 @@ ROWS: tuple[_Row, ...] = (
     ),
     # UCX 1.6-1.19, ucp_context.c
     _Row("fallback", "no usable transports/devices", r"UCX +ERROR .*no usable transports/devices"),
-    # PSM2 11.2, psm_ep.c
-    _Row("fallback", "PSM2 no hfi units are available"),
+    # PSM2 11.2, psm_ep.c; Open MPI 2.0-4.1, help-mtl-psm2.txt
+    _Row(
+        "fallback",
+        "PSM",
+        r"PSM[23]? (?:no (?:hfi|nic) units are available|can't open (?:hfi|nic) unit"
+        r"|was unable to open an endpoint)",
+    ),
+    _Row("fallback", "hfi_userinit: assign_context command failed"),
     # UCX 1.6-1.20, docs/source/faq.md; UCX prints it with UCX_LOG_LEVEL=info
     _Row("asked", "UCX_TLS", rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_TCP}"),
     # UCX 1.6-1.20, docs/source/faq.md: a device of RDMA has a port (mlx5_0:1)
@@ -121,17 +135,22 @@ ROWS: tuple[_Row, ...] = (
     _Row(
         "asked",
         "ob1",
-        rf"{_NO_COMMENT}(?=.*(?<![a-z])pml[ =]+ob1\b).*(?<![a-z])btl[ =]+{_ONLY_TCP}",
+        rf"{_NO_COMMENT}{_OB1}{_ONLY_TCP}",
     ),
+    _Row("memory", "ob1", rf"{_NO_COMMENT}{_OB1}{_ONLY_MEMORY}"),
+    _Row("memory", "UCX_TLS", rf"{_NO_COMMENT}.*\bUCX_TLS[ =]{_ONLY_MEMORY}"),
     # Intel MPI 4.0-2018, Developer Reference
     _Row("asked", "I_MPI_FABRICS", rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =](?:shm:)?tcp\b"),
+    # Intel MPI 4.0-2021, Developer Reference
+    _Row("memory", "I_MPI_FABRICS", rf"{_NO_COMMENT}.*\bI_MPI_FABRICS[ =]['\"]?shm(?![\w:,])"),
     # libfabric 1.6-2.1, fi_provider(7); Intel MPI 2019-2021; MPICH 4
     _Row(
         "asked",
         "_PROVIDER",
-        rf"{_NO_COMMENT}.*\b(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)[ =]"
-        r"['\"]?(?:tcp|sockets)\b",
+        rf"{_NO_COMMENT}.*{_PROVIDER}(?:tcp|sockets)\b",
     ),
+    # libfabric 1.6-2.1, fi_shm(7)
+    _Row("memory", "_PROVIDER", rf"{_NO_COMMENT}.*{_PROVIDER}(?:shm|sm2)(?![\w:;,])"),
     # UCX 1.6-1.19, ib_mlx5_log.c
     _Row(
         "broken", "retry count exceeded", r"(?:Transport|Receive-no-ready) retry count exceeded on"
@@ -177,6 +196,21 @@ ROWS: tuple[_Row, ...] = (
         "slurmstepd: error: ***",
         r"slurmstepd: error: \*\*\* (?:STEP|JOB) \S+ .*CANCELLED",
     ),
+    # Slurm 17-24, srun's step_launch.c and launch.c
+    _Row(
+        "broken", "srun: error: ", r"srun: error: (?:Node failure on \S|\S+: tasks? [\d,\[\]-]+: )"
+    ),
+    # Open MPI 1.3-5.0, help-errmgr-base.txt, help-prted.txt
+    _Row("broken", "PRTE has lost communication with a remote daemon"),
+    _Row("broken", "ORTE has lost communication with a remote daemon"),
+    # Open MPI 1.3-5.0, errhandler_predefined.c, help-mpi-api.txt
+    _Row("broken", "*** ", r"\*\*\* (?:An error occurred in MPI_\w|MPI_ERRORS_ARE_FATAL \()"),
+    _Row("broken", "MPI_ABORT was invoked on rank "),
+    # MPICH 3-5, Intel MPI, MVAPICH and Cray MPICH, errutil.c, assert.c
+    _Row("broken", " in comm ", r"\bAbort\(-?\d+\) (?:on node \d+ )?\(rank \d+ in comm \d+\): "),
+    _Row("broken", "Fatal error in ", r"\bFatal error in (?:P?MPI|internal)_\w+: "),
+    _Row("broken", "Assertion failed in file ", r"Assertion failed in file \S+ at line \d+"),
+    _Row("broken", "application called MPI_Abort("),
     # perftest 4-25, get_clock.c
     _Row("clock", "Conflicting CPU frequency values detected"),
 )
