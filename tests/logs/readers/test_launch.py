@@ -16,11 +16,37 @@ STARTUP = """[0] MPI startup(): Intel(R) MPI Library, Version 2021.11  Build 202
 BINDINGS = """[{}:4711] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/././.]
 [{}:4712] MCW rank 1 is not bound (or bound to all available processors)
 """
+MAP = """ Data for JOB [26233,1] offset 0 Total slots allocated 4
+
+ ========================   JOB MAP   ========================
+
+ Data for node: {0}\tNum slots: 2\tMax slots: 0\tNum procs: 1
+ \tProcess OMPI jobid: [26233,1] App: 0 Process rank: 0 Bound: N/A
+
+ Data for node: {1}\tNum slots: 2\tMax slots: 0\tNum procs: 1
+ \tProcess OMPI jobid: [26233,1] App: 0 Process rank: 1 Bound: N/A
+
+ =============================================================
+"""
+MAP_5 = """========================   JOB MAP   ========================
+Data for JOB prterun-{0}-301741@1 offset 0 Total slots allocated 4
+
+Data for node: {0}\tNum slots: 2\tMax slots: 0\tNum procs: 1
+        Process jobid: prterun-{0}-301741@1 App: 0 Process rank: 0 Bound: package[0][core:0]
+
+Data for node: {1}\tNum slots: 2\tMax slots: 0\tNum procs: 1
+        Process jobid: prterun-{0}-301741@1 App: 0 Process rank: 1 Bound: package[0][core:1]
+
+=============================================================
+"""
+MASKS = """cpu-bind=MASK - {1}, task  1  0 [433646]: mask 0xaaaaaaa set
+cpu-bind=MASK - {0}, task  0  0 [433645]: mask 0x5555555 set
+"""
 LATENCY = "# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n1 2.00\n4194304 3.00\n"
 IPERF = "iperf3: error - unable to connect to server: Connection refused\n"
 
 
-@pytest.mark.parametrize("start", [STARTUP, BINDINGS])
+@pytest.mark.parametrize("start", [STARTUP, BINDINGS, MAP, MAP_5, MASKS])
 @pytest.mark.parametrize("label", ["", "[0] ", "[1,0]<stdout>:"])
 def test_each_table_has_the_hosts_of_its_own_start(start: str, label: str) -> None:
     log = start.format("c1", "c2") + LATENCY + start.format("c3", "c3") + LATENCY
@@ -29,6 +55,20 @@ def test_each_table_has_the_hosts_of_its_own_start(start: str, label: str) -> No
     assert strange == []
     assert [one.evidence.rank_hosts for one in curves] == [("c1", "c2"), ("c3", "c3")]
     assert [one.hosts for one in curves] == [("c1", "c2"), ("c3", "c3")]
+
+
+def test_both_ranks_below_one_node_of_a_map_share_it() -> None:
+    process = " \tProcess OMPI jobid: [1,1] App: 0 Process rank: {} Bound: N/A\n"
+    node = " Data for node: c1\tNum slots: 2\tMax slots: 0\tNum procs: 2\n"
+    log = node + process.format(0) + process.format(1) + LATENCY
+    ((curve,), strange) = found(log.encode())
+    assert strange == []
+    assert curve.find_shared_node(curve.evidence.rank_hosts) == ("c1", "both ends")
+
+
+def test_the_mask_of_a_job_s_shell_alone_names_no_hosts() -> None:
+    (curve,) = found((MASKS.splitlines(keepends=True)[1].format("c1") + LATENCY).encode())[0]
+    assert curve.evidence.rank_hosts == ()
 
 
 def test_library_and_provider_are_told() -> None:

@@ -2,8 +2,10 @@
 
 Intel MPI with ``I_MPI_DEBUG`` (``[0] MPI startup(): Rank    Pid      Node name       Pin cpu`` and
 a row for each rank), Open MPI 3 to 5 with ``--report-bindings`` (``[c1:4711] MCW rank 0 bound to``,
-``[c1:4711] Rank 0 bound to``). Formats after recorded outputs of Intel MPI 2018 to 2021 and
-rtc_hwloc.c of Open MPI 4.1.
+``[c1:4711] Rank 0 bound to``) or ``--display-map`` (``Data for node: c1`` above ``Process OMPI
+jobid: [1,1] App: 0 Process rank: 0``), srun with ``--cpu-bind=verbose`` (``cpu-bind=MASK - c1, task
+ 0  0 [4711]: mask 0x1 set``). Formats after recorded outputs of Intel MPI 2018 to 2021 and of Slurm
+20 to 23, rtc_hwloc.c of Open MPI 4.1 and maps of Open MPI 3 to 5.
 """
 
 import re
@@ -35,8 +37,13 @@ _FACTS = re.compile(
     r"(?P<rank>\d{1,7}) +\d+ +(?P<host>[A-Za-z][\w.-]*)(?: +[\d{+].*)?$"
     r"|Intel\(R\) MPI Library, Version (?P<library>.{1,60}?) *(?:Build|\(|$)"
     r"|libfabric provider: (?P<provider>\S{1,60}))"
-    r"|\[(?P<bound_host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<bound>\d{1,7}) .*\bbound\b)"
+    r"|\[(?P<bound_host>[A-Za-z][\w.-]*):\d+\] (?:MCW r|R)ank (?P<bound>\d{1,7}) .*\bbound\b"
+    r"|cpu[-_]bind\S*=\w+ +- (?P<task_host>[\w.-]+), task +(?P<task>\d{1,7}) +\d+ \[\d+\]: mask "
+    r"|\s*Data for node: (?:Name: )?(?P<node>\S{1,255})\s"
+    r"|\s*Process (?:OMPI )?jobid: .*\bProcess rank: (?P<mapped>\d{1,7})\b"
+    r"|\s*(?:Data for JOB |=+ +JOB MAP +=))"
 )
+_SIGNS = (_INTEL, "ank ", "task ", "Data for ", " rank: ", "JOB MAP")
 #: Suites whose programs an MPI's launcher starts.
 _SUITES = {
     "osu", "imb", "netpipe", "mpigraph", "gpcnet", "nccl-tests", "rccl-tests", "hpcc",
@@ -58,16 +65,21 @@ _REST = re.compile(r"(?:\[\d+\])?\s+\d[\d,-]*\}?\s*$")
 def facts_in(text: str) -> Mapping[str, str] | None:
     """Return the facts of a line: a rank's host by its number, ``library`` or ``provider``.
 
-    Empty for other lines of the start; None for any other line.
+    A line of a map has the ``node`` of the ranks below it, or a rank without its host. Empty for
+    other lines of the start; None for any other line.
     """
-    match = _FACTS.match(text) if _INTEL in text or "ank " in text else None
+    match = _FACTS.match(text) if any(sign in text for sign in _SIGNS) else None
     if match is None:
         return {} if _INTEL in text else None
     if match["library"]:
         return {"library": f"Intel MPI {match['library']}"}
     if match["provider"]:
         return {"provider": match["provider"]}
-    return {match["rank"] or match["bound"]: match["host"] or match["bound_host"]}
+    if match["node"]:
+        return {"node": match["node"]}
+    rank = match["rank"] or match["bound"] or match["task"] or match["mapped"]
+    host = match["host"] or match["bound_host"] or match["task_host"] or ""
+    return {rank: host} if rank else {}
 
 
 #: ``-x NCCL_IB_HCA=mlx5_0:1,mlx5_1:1``, or ``export NCCL_IB_HCA=…``.
@@ -81,6 +93,8 @@ class Launch:
         self._facts: dict[str, str] = {}
         #: Whether a line of the start came last: its list of processors may go on.
         self.in_start = False
+        #: The node of a map, whose ranks follow.
+        self._map_node = ""
         #: The command of each program; None if several commands start it, as only one can be that
         #: of a table.
         self._commands: dict[str, Command | None] = {}
@@ -105,7 +119,10 @@ class Launch:
         if facts is None and self.in_start and _REST.match(text):
             return {}
         self.in_start = facts is not None
-        return facts
+        if facts and "node" in facts:
+            self._map_node = facts["node"]
+            return {}
+        return facts and {fact: value or self._map_node for fact, value in facts.items()}
 
     def is_over(self, facts: Mapping[str, str]) -> bool:
         """Check whether the facts belong to another start: a fact is repeated."""
