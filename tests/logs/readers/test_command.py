@@ -44,6 +44,9 @@ ONE, TWO = ("one node",) * 2, ("node 0", "node 1")
         ("mpirun -np 1 -H c1 osu_bw : -np 1 -H c1 osu_bw", ("c1", "c1")),
         ("[me@head ~]$ UCX_TLS=rc mpirun -np 2 --host c1:2 osu_bw", ("c1", "c1")),
         ("aprun -n 2 -N 2 ./osu_bw", ("node 0", "node 0")),
+        ("+ jsrun -n 2 -r 2 -a 1 osu_bw", ("node 0", "node 0")),
+        ("jsrun -n2 -r2 -a1 -c1 ./osu_bw", ("node 0", "node 0")),
+        ("jsrun --nrs 1 --tasks_per_rs=2 ./osu_bw", ("node 0", "node 0")),
     ],
 )  # fmt: skip
 def test_a_command_that_starts_both_ranks_on_one_node(text: str, nodes: tuple[str, ...]) -> None:
@@ -70,6 +73,8 @@ def test_a_command_that_starts_both_ranks_on_one_node(text: str, nodes: tuple[st
         "mpirun -np 2 -nolocal osu_bw", "mpirun -np 2 osu_bw -N 2",
         "mpirun -np 1 -H c1 osu_bw : -np 1 -H c2 osu_bw", "mpirun_rsh -np 2 c1 c2 ./osu_bw",
         "mpirun -np 99999999 -ppn x osu_bw",
+        "jsrun -n 2 -r 1 -a 1 ./osu_bw", "jsrun -n2 -a1 ./osu_bw", "jsrun -n 2 -r x -a 1 osu_bw",
+        "jsrun -n 4 -r 2 -a 1 -d cyclic osu_bw", "jsrun -p 2 osu_bw",
     ],
 )  # fmt: skip
 def test_a_command_that_leaves_the_nodes_open_or_takes_two(text: str) -> None:
@@ -86,6 +91,7 @@ def test_a_command_that_leaves_the_nodes_open_or_takes_two(text: str) -> None:
         ("mpirun -np 4 -ppn 2 osu_mbw_mr", ("node 0", "node 0", "node 1", "node 1")),
         ("srun -N2 -n4 -m cyclic osu_mbw_mr", ("node 0", "node 1", "node 0", "node 1")),
         ("srun -N2 -n4 osu_mbw_mr", ()),
+        ("jsrun -n4 -r2 -a1 osu_mbw_mr", ("node 0", "node 0", "node 1", "node 1")),
     ],
 )
 def test_the_nodes_of_several_pairs(text: str, nodes: tuple[str, ...]) -> None:

@@ -1,8 +1,9 @@
 """Find the node of each rank from a launch command's options and its job's request.
 
 Options after srun(1) of Slurm 23, mpirun(1) of Open MPI 4 and 5, mpiexec of MPICH 4 and Intel MPI
-2021, mpirun_rsh of MVAPICH2 and aprun(1); requests after sbatch(1) and salloc(1) of Slurm 23, qsub
-of PBS Pro 2021 and Torque 6. A command is data: it is split into words, never run.
+2021, mpirun_rsh of MVAPICH2, aprun(1) and jsrun of IBM JSM 10; requests after sbatch(1) and
+salloc(1) of Slurm 23, qsub of PBS Pro 2021 and Torque 6. A command is data: it is split into words,
+never run.
 """
 
 import re
@@ -20,7 +21,7 @@ LONGEST, MOST_RANKS = 4096, 1 << 16
 _SLURM = ("srun", "flux")
 _LAUNCHER = re.compile(
     r"(?:^|[\s/'\"`(=:])"
-    r"(?P<launcher>srun|flux|mpirun(?:_rsh)?|mpiexec(?:\.hydra)?|orterun|prterun|prun|aprun) "
+    r"(?P<launcher>j?srun|flux|mpirun(?:_rsh)?|mpiexec(?:\.hydra)?|orterun|prterun|prun|aprun) "
 )
 #: A command up to the sign at which a shell ends it, or to a quotation mark that stands alone;
 #: signs within quotation marks or parentheses belong to it.
@@ -46,8 +47,14 @@ _OF_SLURM = {
     "n": "ranks", "ntasks": "ranks", "N": "nodes", "nodes": "nodes",
     "m": "map", "distribution": "map",
 }  # fmt: skip
+#: Resource sets, those of a node, and the tasks of a set; no set spans nodes.
+_OF_JSRUN = {
+    "n": "sets", "nrs": "sets", "r": "per node", "rs_per_host": "per node",
+    "a": "tasks", "tasks_per_rs": "tasks", "p": "ranks", "np": "ranks",
+    "d": "map", "launch_distribution": "map",
+}  # fmt: skip
 _FLAGS = {"bynode": "node", "pernode": "ppr:1:node", "rr": "ppr:1:node", "byslot": "slot"}
-_ATTACHED = re.compile(r"-(?P<name>[nN])(?P<value>\d[\d-]*)")
+_ATTACHED = re.compile(r"-(?P<name>[nNarp])(?P<value>\d[\d-]*)")
 _PER = re.compile(r"ppr:(?P<ranks>\d{1,6}):(?P<what>\w+)")
 #: Units of a node that Open MPI fills before it takes the next node.
 _WITHIN = ("slot", "core", "hwthread", "socket", "package", "numa", "l1cache", "l2cache", "l3cache")
@@ -252,7 +259,9 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
     started = max(ranks, int(rank_count[:7])) if rank_count.isdecimal() else ranks
     if not 1 < started <= MOST_RANKS:
         return ()
-    if command.launcher in _SLURM:
+    if command.launcher == "jsrun":
+        nodes = _by_jsrun(options, started)
+    elif command.launcher in _SLURM:
         nodes = _by_slurm(options, started)
     elif command.launcher == "mpirun_rsh":
         nodes = _by_rsh(command.words, started)
@@ -269,6 +278,7 @@ def _by_command(command: Command, ranks: int, request: Request) -> tuple[str, ..
 def _options(command: Command, words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the options that place ranks, up to the program's name."""
     names = _OF_SLURM if command.launcher in _SLURM else _OF_MPI
+    names = _OF_JSRUN if command.launcher == "jsrun" else names
     remaining_words = iter(words)
     for word in remaining_words:
         if _PROGRAM.fullmatch(word) or _WRAPPERS.fullmatch(word):
@@ -293,6 +303,16 @@ def _by_slurm(options: dict[str, str], ranks: int) -> tuple[str, ...]:
     if options.get("map", "").startswith("cyclic") and nodes.isdecimal() and int(nodes[:7]):
         return tuple(f"node {rank % int(nodes[:7])}" for rank in range(ranks))
     return ()
+
+
+def _by_jsrun(options: dict[str, str], ranks: int) -> tuple[str, ...]:
+    """Place packed tasks; without the number of sets of a node, only one set has one node."""
+    tasks, sets, per_node = (options.get(name, "") for name in ("tasks", "sets", "per node"))
+    if options.get("map", "packed") != "packed" or not (tasks.isdecimal() and int(tasks[:7])):
+        return ()
+    sets_of_node = per_node or ("1" if sets == "1" else "")
+    count = int(tasks[:7]) * int(sets_of_node[:7]) if sets_of_node.isdecimal() else 0
+    return _blocks(count, (), ranks) if count else ()
 
 
 def _by_mpi(
