@@ -70,7 +70,8 @@ class Labelled(msgspec.Struct, frozen=True):
     ``whole`` is cut off, and ``sign`` is the reason. ``settings`` are values that are kept as
     settings, by their words; ``transports`` are the transports of tests; ``named`` makes the test's
     name. Values ``local`` and ``remote`` are the ends' addresses, ``version`` and ``ranks`` are the
-    curves'; ``protocol`` is the transport where it is TCP.
+    curves'; ``protocol`` is the transport where it is TCP. If the suite ``sweeps``, blocks
+    of one test that follow each other may have any sizes.
     """
 
     suite: str
@@ -85,6 +86,7 @@ class Labelled(msgspec.Struct, frozen=True):
     single: frozenset[str] = frozenset()
     settings: Mapping[str, str] = {}
     transports: Mapping[Transport, str] = {}
+    sweeps: bool = False
     named: Callable[[Values], str] = lambda values: values.get("test", "")
 
     @property
@@ -93,11 +95,14 @@ class Labelled(msgspec.Struct, frozen=True):
 
 
 class Block:
-    """The values of one test, each with its line; ``opened`` if its first line is present."""
+    """The values of one test, each with its line.
 
-    def __init__(self, first: LogLine, values: Values, opened: bool) -> None:
+    ``has_default``: its first line is present, so that a size that it lacks is the default.
+    """
+
+    def __init__(self, first: LogLine, values: Values, has_default: bool) -> None:
         self.first = first
-        self._opened = opened
+        self.has_default = has_default
         self.values = dict(values)
         self.lines: dict[str, LogLine] = dict.fromkeys(values, first)
 
@@ -122,7 +127,7 @@ class Block:
         size = self.number(figure.size)
         if 0 <= size < _MOST_BYTES:
             return int(size)
-        return figure.else_bytes if self._opened else None
+        return figure.else_bytes if self.has_default else None
 
 
 class LabelledReader:
@@ -139,8 +144,13 @@ class LabelledReader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         if opened := self._opens(text):
+            values = _values_of(opened)
+            before = self._block if self._suite.sweeps else None
+            is_swept = before is not None and before.values.get("test") == values.get("test")
+            if before is not None and is_swept:
+                before.has_default = False
             over = tuple(self.end())
-            self._block = Block(line, _values_of(opened), opened=True)
+            self._block = Block(line, values, has_default=not is_swept)
             return over
         match = next((match for matches in self._values if (match := matches(text))), None)
         values = self._cells(text) if match is None else _values_of(match)
@@ -151,7 +161,7 @@ class LabelledReader:
         over = ()
         if self._block and not self._suite.single.isdisjoint(values.keys() & self._block.values):
             over = tuple(self.end())
-        self._block = self._block or Block(line, {}, opened=False)
+        self._block = self._block or Block(line, {}, has_default=False)
         self._block.learn(line, values)
         return over
 

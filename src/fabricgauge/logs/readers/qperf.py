@@ -2,7 +2,8 @@
 
 Units count in powers of 1000. A latency is the time of all messages of both sides by their number:
 half a round trip, of reads and atomics a whole one. The message size stands there only with
-``-vu``, or ``-v`` where it was set.
+``-vu``, or ``-v`` where it was set; a latency without it is of 1 byte, the default of socket.c, unless
+the test is repeated: ``-oo`` sweeps sizes.
 """
 
 from functools import partial
@@ -22,7 +23,9 @@ _RULE = "MB = 10^6 bytes, Mb = 10^6 bits (qperf)"
 
 _stream = partial(NamedValue, "bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
 _received = partial(NamedValue, "recv_bw", "bandwidth", _RULE, size="msg_size", units=_BANDWIDTHS)
-_time = partial(NamedValue, "latency", "time", "µs", size="msg_size", units=_TIMES)
+_time = partial(
+    NamedValue, "latency", "time", "µs", size="msg_size", else_bytes=1, units=_TIMES
+)  # fmt: skip
 _rate = partial(NamedValue, "msg_rate", "message_rate", "per second", size="msg_size", units=_RATES)
 
 DIALECT = Labelled(
@@ -51,6 +54,7 @@ DIALECT = Labelled(
     ),
     whole=("bw", "latency", "recv_bw", "msg_rate"),
     sign="no figure follows the test's name",
+    sweeps=True,
     settings={
         "msg_size": "message size",
         "time": "seconds",

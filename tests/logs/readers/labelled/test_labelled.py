@@ -28,7 +28,7 @@ FIGURES = [
     ("qperf", "0.4.11--bits", "tcp_bw", "message_rate", None, 29.4e3, None, "tcp"),
     ("qperf", "0.4.11--verbose-bare-units", "tcp_bw", "bandwidth", None, 484057980, "bandwidth",
      "tcp"),
-    ("qperf", "0.4.11--verbose-bare-units", "tcp_lat", "time", None, 26123e-9, "latency", "tcp"),
+    ("qperf", "0.4.11--verbose-bare-units", "tcp_lat", "time", 1, 26123e-9, "latency", "tcp"),
     ("qperf", "0.4.11--sizes", "tcp_lat", "time", 1, 22.8e-6, "latency", "tcp"),
     ("sockperf", "3.7--tcp-ping-pong", "sockperf", "time", None, 27.787e-6, None, "tcp"),
     ("sockperf", "3.7--udp-full-rtt", "sockperf", "time", None, 49.614e-6, None, ""),
@@ -89,6 +89,13 @@ def test_what_spreads_stays_with_its_figure() -> None:
 def test_sizes_that_are_said_are_exact() -> None:
     sizes = [one.points[0].message_bytes for one in curves_of("qperf", "0.4.11--sizes")]
     assert sizes == [1, 64, 4096]
+
+
+def test_a_latency_of_qperf_without_a_size_has_one_byte_unless_the_test_is_repeated() -> None:
+    swept = curves_of("qperf", "0.4.11--sizes-unsaid")
+    assert {one.points[0].message_bytes for one in swept} == {None}
+    alone = found(b"tcp_bw:\n    bw  =  1.18 GB/sec\ntcp_lat:\n    latency  =  2.1 ms\n")[0]
+    assert [one.points[0].message_bytes for one in alone] == [None, 1]
 
 
 def test_transactions_in_a_burst_tell_no_latency() -> None:
