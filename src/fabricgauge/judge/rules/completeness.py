@@ -1,11 +1,11 @@
 """Check that every planned case was measured, in this run, and that imported logs are whole."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fabricgauge.judge.interface import Subject, case_names, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
-from fabricgauge.model.suite import LIMITED, UNREADABLE
+from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import patterns, sentences
 
@@ -13,6 +13,8 @@ ID = "completeness"
 
 _CUT_LOGS = "a run or its log ended early, or the file is not the log of a supported suite"
 _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read are judged anyway"
+#: Lines behind a table's last row among which its next row is sought.
+_MOST_LINES_BEHIND = 3
 #: Patterns that every MPI and transport can measure: no reason excuses that none was measured.
 _BASIC = ("latency", "bandwidth")
 _AGAIN = "remove the reason of the skipped cases, then measure again"
@@ -177,8 +179,12 @@ def _missing(subject: Subject) -> Iterator[str]:
             if line.reason.startswith(UNREADABLE):
                 yield f"{line.source}:{line.line}: {line.reason}"
     curves = subject.curves
+    rows = [
+        line for launch in subject.launches for line in launch.unparsed if line.text[:1].isdecimal()
+    ]
     yield from dict.fromkeys(
         f"{curve.source}:{curve.first_line} {curve.benchmark}: {curve.cut_off}"
+        + _describe_unread_row(curve, rows)
         for curve in curves
         if curve.cut_off
     )
@@ -194,6 +200,15 @@ def _missing(subject: Subject) -> Iterator[str]:
         for failure in curve.failures
         if failure.trouble != "waived"
     )
+
+
+def _describe_unread_row(curve: SuiteCurve, lines: Sequence[UnparsedLine]) -> str:
+    """Return the first line behind a table that looks like its next row; empty if none does."""
+    ends = (curve.last_line + 1, curve.last_line + _MOST_LINES_BEHIND)
+    behind = [
+        line for line in lines if line.source == curve.source and ends[0] <= line.line <= ends[1]
+    ]
+    return f"; line {behind[0].line} was not understood: {behind[0].text}" if behind else ""
 
 
 def _describe_empty(launch: Launch) -> str:

@@ -144,13 +144,13 @@ class LabelledReader:
     def line(self, line: LogLine) -> Iterable[SuiteCurve]:
         text = line.text
         if opened := self._opens(text):
-            values = _values_of(opened)
+            first = _values_of(opened)
             before = self._block if self._suite.sweeps else None
-            is_swept = before is not None and before.values.get("test") == values.get("test")
+            is_swept = before is not None and before.values.get("test") == first.get("test")
             if before is not None and is_swept:
                 before.has_default = False
             over = tuple(self.end())
-            self._block = Block(line, values, has_default=not is_swept)
+            self._block = Block(line, first, has_default=not is_swept)
             return over
         match = next((match for matches in self._values if (match := matches(text))), None)
         values = self._cells(text) if match is None else _values_of(match)

@@ -2,8 +2,8 @@
 
 Units count in powers of 1000. A latency is the time of all messages of both sides by their number:
 half a round trip, of reads and atomics a whole one. The message size stands there only with
-``-vu``, or ``-v`` where it was set; a latency without it is of 1 byte, the default of socket.c, unless
-the test is repeated: ``-oo`` sweeps sizes.
+``-vu``, or ``-v`` where it was set. A latency without it is of 1 byte, the default in socket.c,
+unless the test is repeated: ``-oo`` sweeps sizes.
 """
 
 from functools import partial
