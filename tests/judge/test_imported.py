@@ -148,6 +148,20 @@ def test_wrong_data_that_the_suite_itself_found_fails() -> None:
     assert outcomes(run(bad))["data"] is Outcome.FAIL
 
 
+def test_a_table_s_end_names_the_line_that_looks_like_its_next_row() -> None:
+    short = curve(STREAM, cut_off="ends at 64 bytes")
+    torn = UnparsedLine(10, "4194304  WARN something", "a row", 2, "a.out")
+    far = msgspec.structs.replace(torn, line=99)
+    word = msgspec.structs.replace(torn, text="srun: error")
+    for line, named in ((torn, True), (far, False), (word, False)):
+        verdicts = planted.judge(run(short, unparsed=(line,)), {"1GbE": CEILING})
+        (verdict,) = [one for one in verdicts if one.rule == "completeness"]
+        assert verdict.outcome is Outcome.WARN
+        assert (torn.text in verdict.summary) == named
+    whole = run(curve(STREAM), unparsed=(torn,))
+    assert outcomes(whole)["completeness"] is Outcome.PASS
+
+
 @pytest.mark.parametrize(
     "more",
     [

@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import tarfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,18 @@ def test_a_missing_file_and_a_directory_are_told_of(tmp_path: Path) -> None:
         (unparsed,) = read_file(path)
         assert isinstance(unparsed, UnparsedLine)
         assert unparsed.source == str(path)
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:xz", "w:bz2"])
+def test_a_tar_archive_is_named_and_its_logs_are_not_read(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "x.out").write_text("# OSU MPI Latency Test v7.4\n# Size Avg Latency(us)\n1 2.00\n")
+    path = tmp_path / "x.tgz"
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        archive.add(tmp_path / "x.out", "x.out")
+    (line,) = read_file(path, "x.tgz")
+    assert isinstance(line, UnparsedLine)
+    assert line.reason.startswith(UNREADABLE)
+    assert "tar archive" in line.reason
 
 
 def test_an_empty_file_holds_nothing(tmp_path: Path) -> None:

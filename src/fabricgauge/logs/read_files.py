@@ -20,6 +20,8 @@ from fabricgauge.store.files.reading import opened, shown
 
 _BUFFER_BYTES = 1 << 18
 _BLOCK_BYTES = LONGEST_BYTES // 2
+#: The place of ``ustar`` in an archive's first header (POSIX.1-2017, pax).
+_TAR = slice(257, 262)
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -61,10 +63,21 @@ class FileLines:
         for magic, unpacker in UNPACKERS.items():
             if head.startswith(magic):
                 unpacked = Unpacked(file, unpacker)
-                yield from self._split(io.BufferedReader(unpacked, _BUFFER_BYTES))
-                self.trouble = unpacked.trouble
+                content = io.BufferedReader(unpacked, _BUFFER_BYTES)
+                yield from self._split_unless_tar(content)
+                self.trouble = self.trouble or unpacked.trouble
                 return
-        yield from self._split(_Utf8Recoder(file) if head.startswith(_UTF_16) else file)
+        if head.startswith(_UTF_16):
+            yield from self._split(_Utf8Recoder(file))
+        else:
+            yield from self._split_unless_tar(file)
+
+    def _split_unless_tar(self, content: "io.BufferedReader[Any]") -> Iterator[bytes]:
+        """Yield the lines, except of an archive, which joins a log's first line to a header."""
+        if content.peek(_TAR.stop)[_TAR] == b"ustar":
+            self.trouble = "it is a tar archive: unpack it first (tar xf)"
+        else:
+            yield from self._split(content)
 
     def _split(self, content: "io.BufferedReader[Any] | _Utf8Recoder") -> Iterator[bytes]:
         """Yield all whole lines of one read together; a long line comes by itself."""
