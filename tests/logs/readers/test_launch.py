@@ -57,6 +57,17 @@ def test_each_table_has_the_hosts_of_its_own_start(start: str, label: str) -> No
     assert [one.hosts for one in curves] == [("c1", "c2"), ("c3", "c3")]
 
 
+def test_a_command_above_another_start_counts_for_its_table() -> None:
+    masks, command = MASKS.format("c1", "c2"), "+ srun -n 2 osu_{} -m 65536:65536\n"
+    bandwidth = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n65536  1110.1\n"
+    log = command.format("latency") + masks + LATENCY + command.format("bw") + masks + bandwidth
+    curves, _ = found(log.encode())
+    assert [one.evidence.rank_hosts for one in curves] == [("c1", "c2")] * 2
+    assert curves[1].cut_off == ""
+    without = found((masks + LATENCY + masks + bandwidth).encode())[0]
+    assert without[1].cut_off
+
+
 def test_both_ranks_below_one_node_of_a_map_share_it() -> None:
     process = " \tProcess OMPI jobid: [1,1] App: 0 Process rank: {} Bound: N/A\n"
     node = " Data for node: c1\tNum slots: 2\tMax slots: 0\tNum procs: 2\n"

@@ -148,6 +148,31 @@ def test_a_setting_that_allows_only_shared_memory_keeps_the_bytes_inside_a_node(
     assert bool(curve.inside_node) == inside
 
 
+SHELL = "+ export UCX_TLS=tcp\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (SHELL + TABLE + TABLE, [["asked"], ["asked"]]),
+        (TABLE + SHELL + TABLE, [[], ["asked"]]),
+        (SHELL + TABLE + "+ export UCX_TLS=rc\n" + TABLE, [["asked"], []]),
+        (SHELL + TABLE + "+ unset UCX_TLS\n" + TABLE, [["asked"], []]),
+        (SHELL + "+ mpirun -np 2 -x UCX_TLS=rc osu_bw\n" + TABLE, [[]]),
+        ("+ mpirun -np 2 -x UCX_TLS=tcp osu_bw\n" + TABLE + TABLE, [["asked"], []]),
+    ],
+)
+def test_a_shell_s_setting_counts_for_all_tables_until_it_is_set_again(
+    text: str, expected: list[list[str]]
+) -> None:
+    assert kinds(text) == expected
+
+
+def test_a_setting_of_the_command_counts_for_a_rank_s_labelled_lines() -> None:
+    labelled = "".join(f"[1,0]<stdout>:{line}" for line in TABLE.splitlines(keepends=True))
+    assert kinds(MEMORY.format("sm,self") + labelled) == [["memory"]]
+
+
 @pytest.mark.parametrize(
     "line",
     [

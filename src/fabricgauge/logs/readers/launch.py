@@ -99,6 +99,8 @@ class Launch:
         #: of a table.
         self._commands: dict[str, Command | None] = {}
         self._used = False
+        #: The commands behind the last table: they belong to the next one.
+        self._new_commands: dict[str, Command | None] = {}
         #: The program of nccl-tests that a line named; empty where several lines named others.
         self._collective = ""
         self._collective_used = False
@@ -128,6 +130,12 @@ class Launch:
         """Check whether the facts belong to another start: a fact is repeated."""
         return not self._facts.keys().isdisjoint(facts)
 
+    def begun_again(self) -> "Launch":
+        """Return a start without these facts, with the commands that no table had yet."""
+        launch = Launch(self.request)
+        launch._commands = launch._new_commands = self._new_commands
+        return launch
+
     def learn(self, facts: Mapping[str, str]) -> None:
         if len(self._facts) < MOST_RANKS:
             self._facts.update(facts)
@@ -137,9 +145,10 @@ class Launch:
         if not self._used or command.program not in self._commands:
             is_named = command.program in self._commands
             self._commands[command.program] = None if is_named else command
+            self._new_commands[command.program] = self._commands[command.program]
             return self
         launch = Launch(self.request)
-        launch._commands[command.program] = command
+        launch._commands[command.program] = launch._new_commands[command.program] = command
         launch.name_adapters(command.text)
         return launch
 
@@ -163,7 +172,7 @@ class Launch:
         If more ranks started than took part, the first ones took part.
         """
         replace, force = msgspec.structs.replace, msgspec.structs.force_setattr
-        self._used = True
+        self._used, self._new_commands = True, {}
         if curve.benchmark == UNNAMED and self._collective.endswith("_perf"):
             self._collective_used = True
             named = renamed(curve, self._collective)

@@ -4,6 +4,7 @@ One row each. The place of a line decides which table it counts for: see
 ``Messages``.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -228,6 +229,16 @@ def kind_of_message(text: str) -> MessageKind | None:
     return None
 
 
+#: A shell's setting of a variable for all programs behind it.
+_SETTING = re.compile(r"[\s+$#>]*(?:export|declare -x|setenv|unset|unsetenv) +(?P<name>[A-Z]\w*)")
+
+
+def variable_in(text: str) -> str:
+    """Return the variable that a line sets for all programs behind it, or unsets; else empty."""
+    match = _SETTING.match(text) if "export " in text or "set" in text else None
+    return match["name"] if match and not text.startswith("#") else ""
+
+
 class Messages:
     """The messages of a file's stream, until a table takes them.
 
@@ -239,13 +250,29 @@ class Messages:
         self._waiting: list[LogMessage] = []
         self._of_start: list[LogMessage] = []
         self._last: Sequence[SuiteCurve] = ()
+        #: Settings of a shell, each with its variable and the line that sets this again.
+        self._settings: list[tuple[LogMessage, str, float]] = []
+
+    def copy(self) -> "Messages":
+        """Return the messages that wait, and the settings, for a rank's own lines."""
+        copy = Messages()
+        copy._waiting = [message for message in self._waiting if message.kind != "broken"]
+        copy._settings = [*self._settings]
+        return copy
 
     def take(self, number: int, text: str) -> bool:
         """Check whether a line is a message; if so, it is kept."""
-        kind = kind_of_message(text)
+        kind, variable = kind_of_message(text), variable_in(text)
+        self._settings = [
+            (message, name, min(end, number) if name in text else end)
+            for message, name, end in self._settings
+        ]
         if kind is None:
             return False
-        if len(self._waiting) < MOST_MESSAGES:
+        if variable and len(self._settings) < MOST_MESSAGES:
+            message = LogMessage(kind, number, text.strip()[:LONGEST_TEXT])
+            self._settings.append((message, variable, math.inf))
+        elif len(self._waiting) < MOST_MESSAGES:
             self._waiting.append(LogMessage(kind, number, text.strip()[:LONGEST_TEXT]))
         return True
 
@@ -265,7 +292,8 @@ class Messages:
             for message in self._waiting
             if over or message.kind == "broken" or message.line <= last
         ]
-        if not (due or self._of_start):
+        settings = [message for message, _, end in self._settings if message.line <= last < end]
+        if not (due or settings or self._of_start):
             return
         self._waiting = [message for message in self._waiting if message not in due]
         of_start = [message for message in due if message.kind != "broken"]
@@ -276,7 +304,8 @@ class Messages:
             self._of_start = []
         broken = [message for message in due if message.kind == "broken"]
         _add_messages(
-            curves, (*of_start, *(message for message in broken if message.line >= first))
+            curves,
+            (*settings, *of_start, *(message for message in broken if message.line >= first)),
         )
 
     def end(self) -> None:

@@ -36,7 +36,7 @@ from fabricgauge.logs.readers.lines import (
     without_arrow,
     without_note,
 )
-from fabricgauge.logs.readers.messages import Messages, kind_of_message
+from fabricgauge.logs.readers.messages import Messages, kind_of_message, variable_in
 from fabricgauge.logs.readers.nccl.library import NcclLog
 from fabricgauge.logs.readers.table import SHOWN_CHARACTERS
 from fabricgauge.logs.readers.units import UnitWatch
@@ -199,6 +199,7 @@ class Streams:
                 if len(self._by_label) >= MOST_LABELS:
                     return self._main, label.rest
                 stream = LogStream(self._main.launch.copy(), self._main.library)
+                stream.messages = self._main.messages.copy()
                 self._by_label[label.name] = stream
                 if label.counted:
                     self._counts[label.counted[0]] = Count(label.counted[1], stream, label.rest)
@@ -345,6 +346,7 @@ def _place_alone(text: str) -> int:
         or text.strip() in ("[", "[{")
         or is_fence(text)
         or kind_of_message(text) is not None
+        or variable_in(text)
         or facts_in(text) is not None
         or request_in(text) is not None
         or (("run" in text or "mpiexec" in text) and command_in(text) is not None)
@@ -568,7 +570,7 @@ class LogStream:
         over = self.launch.is_over(facts)
         closed = self._close() if over else self._unparsed.take_closed()
         if over:
-            self.launch = Launch(self.launch.request)
+            self.launch = self.launch.begun_again()
         self.launch.learn(facts)
         return closed
 
