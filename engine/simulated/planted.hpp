@@ -1,5 +1,5 @@
 // What a simulated cluster is to be: its platform file, what is wrong with it, and its noise. The
-// text is written by src/fabricgauge/features/simulate/simulate.py; docs/development/simulated-platforms.md has it.
+// text is written by src/fabricgauge/features/simulate/simulator.py; docs/development/simulated-platforms.md has it.
 #pragma once
 
 #include <cstdint>

@@ -120,6 +120,17 @@ def test_help_loads_no_stage(words: tuple[str, ...], heavy: set[str]) -> None:
     assert "loaded: []" in done.stdout, done.stdout + done.stderr
 
 
+def test_the_list_of_checks_loads_no_numpy() -> None:
+    code = (
+        "import sys; from fabricgauge.cli.main import main\n"
+        "sys.argv = ['fabricgauge', 'doctor', '--list']\n"
+        "try: main()\n"
+        "finally: print('numpy' in sys.modules)"
+    )
+    done = subprocess.run([PROGRAM.with_name("python"), "-c", code], capture_output=True, text=True)
+    assert done.stdout.endswith("False\n"), done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("verb", ["check", "compare", "scale"])
 @pytest.mark.parametrize("option", ["--lab-nodes", "-N", "--nodes"])
 def test_the_size_of_a_lab_keeps_its_former_names(verb: str, option: str, tmp_path: Path) -> None:

@@ -57,13 +57,13 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
 
     Exit status: 0 without a FAIL, 1 with a FAIL, 3 if nothing could be checked.
     """
-    from fabricgauge.doctor.examining import choose_checks
-    from fabricgauge.report.content.monitoring import answer_preflight, find_outcome
-
     if options["show"]:
         refuse_report_file("--list")
         click.echo(_table())
         return
+    from fabricgauge.doctor.examining import choose_checks
+    from fabricgauge.report.content.monitoring import answer_preflight, find_outcome
+
     cli_options.refuse_unwritten_report(ctx)
     checks = choose_checks(options["only"], options["skip"])
     if options["bundle"]:

@@ -310,7 +310,9 @@ def _find_doubt(subject: Subject, bus_rate: BusRate) -> tuple[str, str] | None:
         return _STILL_GROWS
     gpus = max(Counter(_find_hosts(subject, curve)).values(), default=subject.rails)
     part = bus_rate.share * subject.rails / gpus
-    if gpus < subject.rails and not bus_rate.rails and part >= subject.limit("fraction.bus_warn"):
+    most = 1.0 + subject.limit("above-ceiling.tolerance")
+    fills = subject.limit("fraction.bus_warn") <= part <= most
+    if gpus < subject.rails and not bus_rate.rails and fills:
         return (
             f"each node has {sentences.counted(gpus, 'GPU')}, too few for {subject.rails} rails:"
             f" the figure is {figures.percent(part)} of {sentences.counted(gpus, 'rail')}",

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from fabricgauge import __version__
-from fabricgauge.check.target import reach_hosts
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver
@@ -19,13 +18,11 @@ from fabricgauge.features.health.expectations import (
     read_expectations,
     write_expectations,
 )
-from fabricgauge.features.health.learn import learn_expectations, parse_facts
 from fabricgauge.features.health.script import ScriptSettings, write_script
 from fabricgauge.model.answer import FORMS
 from fabricgauge.model.errors import CannotRun, ProbeError, UsageError
 from fabricgauge.model.request import keep_applicable
 from fabricgauge.nodes import process
-from fabricgauge.nodes.discover.probe import ask_nodes
 from fabricgauge.report.visible import visible
 from fabricgauge.store.files.ownership import place
 from fabricgauge.store.files.reading import read_text
@@ -152,6 +149,10 @@ def _check(expectations: Expectations | None, settings: ScriptSettings, quiet: b
 
 def _learn(options: dict[str, Any]) -> int:
     """Write the expectations of all nodes that answer; return 3 if one did not."""
+    from fabricgauge.check.target import reach_hosts
+    from fabricgauge.features.health.learn import learn_expectations, parse_facts
+    from fabricgauge.nodes.discover.probe import ask_nodes
+
     facts: dict[str, dict[Part, Values]] = {}
     troubles: list[str] = []
     request = keep_applicable(cli_options.build_request(options))

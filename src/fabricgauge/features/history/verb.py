@@ -13,16 +13,8 @@ from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import Parsed, combine_options, lazy_function, list_parser
 from fabricgauge.cli.overview import HELP_OPTIONS
 from fabricgauge.cli.show import deliver, print_report
-from fabricgauge.features.history import baseline
-from fabricgauge.features.history.baseline import choose_baselines, read_baselines
-from fabricgauge.features.history.drift import Policy, find_drift
-from fabricgauge.features.history.drift_content import DriftView, explain_alarms
 from fabricgauge.features.history.index import open_index
-from fabricgauge.features.history.learning import fewest_figures, learn, write_toml
 from fabricgauge.features.history.series import Selection, read_history, read_shares
-from fabricgauge.features.history.series_content import view_series
-from fabricgauge.features.history.site import write_pages
-from fabricgauge.features.history.sweep import SweepRequest, run_sweep
 from fabricgauge.features.history.values import History
 from fabricgauge.features.history.words import day
 from fabricgauge.model.errors import UsageError
@@ -166,6 +158,8 @@ def plot_series(least: float, format: str, to: Path | None, **options: Any) -> N
 def _show(
     options: dict[str, Any], least: float, format: str, to: Path | None, *, plotted: bool
 ) -> None:
+    from fabricgauge.features.history.series_content import view_series
+
     with _opened(options) as stored:
         print_report("history_series", view_series(stored, plotted, least), format, to)
 
@@ -188,6 +182,10 @@ def show_drift(
     Exit status: 0 no drift, 1 at least one alarm, 3 undecided: most series have too few runs, or
     the latest runs lack figures of a series.
     """
+    from fabricgauge.features.history.baseline import choose_baselines
+    from fabricgauge.features.history.drift import Policy, find_drift
+    from fabricgauge.features.history.drift_content import DriftView, explain_alarms
+
     with _opened(options) as stored:
         policy = Policy(false_alarms, least)
         watched = find_drift(stored.groups, policy, choose_baselines(stored), stored.runs)
@@ -219,6 +217,8 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
 
     Without either, begin a new past: the next runs become the reference, e.g. after a new firmware.
     """
+    from fabricgauge.features.history import baseline
+
     root = _root(options)
     names = [find(root, run).identity for run in runs]
     if last:
@@ -236,6 +236,8 @@ def set_baseline(runs: tuple[str, ...], last: int | None, reason: str, **options
 @_scope_options
 def clear_baseline(**options: Any) -> None:
     """Remove the baselines of exactly this scope; a series' first runs are its reference then."""
+    from fabricgauge.features.history import baseline
+
     removed = baseline.clear_baselines(_root(options), *_scope(options))
     click.echo(f"baselines removed: {removed}")
 
@@ -244,6 +246,8 @@ def clear_baseline(**options: Any) -> None:
 @cli_options.output_option()
 def list_baselines(**options: Any) -> None:
     """List the baselines, newest first; the first that fits a series holds."""
+    from fabricgauge.features.history.baseline import read_baselines
+
     for path, pinned in read_baselines(_root(options)):
         scope = [*pinned.nodes, pinned.network, pinned.pattern]
         words = ", ".join(filter(None, scope)) or "all series"
@@ -267,6 +271,8 @@ def learn_thresholds(chance: float, to: Path | None, **options: Any) -> None:
     They replace built-in thresholds only where you put them: in config.toml, or in the file that
     $FABRICGAUGE_SITE_FILE names. Verdicts then quote their origin.
     """
+    from fabricgauge.features.history.learning import fewest_figures, learn, write_toml
+
     root, selection = _root(options), _selection(options, place="")
     with open_index(root, options["index"]) as connection:
         stored = read_history(connection, root, selection, figures=False)
@@ -299,6 +305,10 @@ def write_site(folder: Path, least: float, **options: Any) -> None:
 
     FOLDER is made, or must hold an earlier site. Each point leads to the report of its run.
     """
+    from fabricgauge.features.history.baseline import choose_baselines
+    from fabricgauge.features.history.drift import Policy
+    from fabricgauge.features.history.site import write_pages
+
     with _opened(options) as stored:
         pages = write_pages(stored, folder, Policy(least=least), choose_baselines(stored))
     click.echo(f"{pages} pages: {folder / 'index.html'}")
@@ -337,6 +347,8 @@ def sweep_idle_nodes(ctx: click.Context, /, **options: Any) -> None:
 
     Starts no job while another one waits for nodes, and cancels its own job as soon as one does.
     """
+    from fabricgauge.features.history.sweep import SweepRequest, run_sweep
+
     root = _root(options)
     with reporting("create", root):
         make_folder(root)

@@ -63,7 +63,7 @@ class RocmBandwidthReader:
             yield from self._close("")
             self._heading, self._at = match[0] if match else "", line
             self._inside = True
-        elif self._inside and text.startswith("D/D"):
+        elif self._inside and text.startswith("D/D") and not self._rows:
             self._columns = [int(word) for word in text.split()[1:] if word.isdecimal()]
         elif self._inside and self._is_row(line, text):
             pass

@@ -24,7 +24,6 @@ from fabricgauge.model.pattern import LATENCY_PATTERNS
 from fabricgauge.model.verdict import Outcome, Strictness, Verdict, exit_status
 from fabricgauge.model.words.networks import is_loopback, named
 from fabricgauge.report.content import preflight
-from fabricgauge.report.content.at_fault import find_kinds, finding_kind
 from fabricgauge.report.content.conclusion import headline, is_simulated, limit_bytes_s, worst_first
 from fabricgauge.report.content.curves import pair_curves
 from fabricgauge.report.content.verdicts import has_several_tables, reasons
@@ -163,6 +162,8 @@ def _fault_counts(judged: Judged) -> Series:
 
     Suspects do not count: they must not wake anybody.
     """
+    from fabricgauge.report.content.at_fault import find_kinds, finding_kind
+
     verdict_kinds = find_kinds(judged)
     for analysis in judged.fabric.analyses:
         counts = Counter(

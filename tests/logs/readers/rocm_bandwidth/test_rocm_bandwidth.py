@@ -74,3 +74,17 @@ def test_an_output_that_is_cut_off_tells_only_what_it_has(end: int) -> None:
             pairs = one.evidence.gpu_pairs
             assert pairs is None or len(pairs.bytes_per_s) <= 4
             assert one.benchmark in whole
+
+
+def test_a_second_heading_within_a_table_does_not_change_its_columns() -> None:
+    text = (
+        "RocmBandwidthTest Version: 2.6.0\n\nDevice: 0,  AMD EPYC\n"
+        "Device: 1,  AMD Instinct MI250X,  GPU-aa,  c1:0.0\n"
+        "Device: 2,  AMD Instinct MI250X,  GPU-bb,  c6:0.0\n\n"
+        "Unidirectional copy peak bandwidth GB/s\n\nD/D       0           1           2\n\n"
+        "0         N/A         28.1        28.1\n1         28.0        1300        50.1\n"
+        "D/D       0           1\n2         28.0        50.2\n"
+    )
+    curves, unparsed = found(text.encode())
+    assert [point.estimate.value for curve in curves for point in curve.points] == [50.1e9]
+    assert [line.line for line in unparsed] == [13]

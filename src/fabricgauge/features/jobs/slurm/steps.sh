@@ -81,8 +81,7 @@ spread_programs() {
         >"$here/carried" 2>"$here/carried.err"
     # No launch is made with a node that cannot hold them: another job measures the others.
     awk 'FNR == NR { node[FNR - 1] = $1; next }
-        { sub(/:$/, "", $1) }
-        $2 == "end" { able[$1] }
+        $2 == "end" { able[$1 + 0] }
         END { for (task in node) if (!(task in able)) print node[task] }' \
         "$here/nodes" "$here/carried" >"$here/unable"
 }
