@@ -144,4 +144,5 @@ def test_a_row_of_perftest_is_held_against_its_own_message_rate() -> None:
 @given(st.lists(st.floats(8.9, 9.41), min_size=1, max_size=40), st.integers(0, 2))
 def test_scatter_of_a_twentieth_is_steady(rates: Sequence[float], slow: int) -> None:
     (found,) = judged(iperf3_json([1.0] * min(slow, len(rates) // 3) + [*rates]), "10GbE")
-    assert found.rule != "stability" and "the rate" not in found.cause
+    said = any(word in found.cause for word in ("fell", "rose", "times between", "nothing"))
+    assert found.rule != "stability" and not said

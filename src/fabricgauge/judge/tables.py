@@ -39,7 +39,7 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
     (launch,) = part.launches
     decides = any(verdict.rule == fraction.ID and _decides(verdict, launch) for verdict in verdicts)
     if not decides:
-        outcomes = (verdict.outcome for verdict in verdicts if verdict.rule != fraction.ID)
+        outcomes = (verdict.outcome for verdict in verdicts if _counts(verdict))
         outcome = worst(outcomes, empty=Outcome.SKIPPED)
         outcome = Outcome.SKIPPED if outcome in _CALM else outcome
     reason = _reason(verdicts, outcome)
@@ -81,7 +81,13 @@ def _decides(verdict: Verdict, launch: Launch) -> bool:
         curve.pairs > 1 or curve.name_unplaced_ranks(launch.hosts_of(curve)) for curve in curves
     )
     is_judged = one_way and (is_stream or not shared)
-    return is_judged or verdict.outcome in (Outcome.PASS, Outcome.WARN)
+    low_both_ways = _counts(verdict) and verdict.about.series == "bidirectional_bandwidth"
+    return is_judged or (verdict.outcome in (Outcome.PASS, Outcome.WARN) and not low_both_ways)
+
+
+def _counts(verdict: Verdict) -> bool:
+    """Check whether the verdict counts in a table that cannot decide: both directions are low."""
+    return verdict.rule != fraction.ID or verdict.outcome is Outcome.WARN
 
 
 def _reason(verdicts: Sequence[Verdict], outcome: Outcome) -> Verdict:
@@ -156,4 +162,4 @@ class TableVerdicts:
 
 def _stays(verdict: Verdict, table: TableVerdict) -> bool:
     """Check whether the verdict counts beside a table that decides: that one has the stream."""
-    return table.decides or verdict.rule != fraction.ID
+    return table.decides or _counts(verdict)

@@ -142,9 +142,10 @@ def judge(subject: Subject) -> Verdicts:
     one_way = one_way or tuple(small_streams(subject)) or streams(subject, "latency")
     two_way = streams(subject, "bidirectional_bandwidth")
     if not one_way:
-        # The other direction carries at most the whole ceiling.
         two_way = tuple(
-            stream for stream in two_way if 2 * stream.low - 1 >= stream.limit("fraction.pass")
+            both
+            for both in two_way
+            if _is_full(both) or (both.fraction < both.limit(both.enough) and not _rises(both))
         )
     verdicts = [*(_judge_stream(stream, one_way) for stream in one_way + two_way), *collectives]
     if unlike_series:
@@ -153,7 +154,20 @@ def judge(subject: Subject) -> Verdicts:
             f" ceiling for TCP: {sentences.listed(unlike_series, 3)}"
         )
         verdicts.append(Verdict(Outcome.SKIPPED, summary, remedy=_STATE_RDMA))
-    return verdicts or _judge_no_stream(subject)
+    if verdicts and (one_way or collectives or unlike_series or any(map(_is_full, two_way))):
+        return verdicts
+    return [*verdicts, _judge_no_stream(subject)]
+
+
+def _is_full(both: Stream) -> bool:
+    """Check whether each direction fills it: the other one carries at most the whole ceiling."""
+    return 2 * both.low - 1 >= both.limit("fraction.pass")
+
+
+def _rises(stream: Stream) -> bool:
+    """Check whether larger messages would reach the ceiling, as the curve grows at its end."""
+    enough = stream.limit(stream.enough) * stream.ceiling.payload_bytes_per_s
+    return causes.rate_of_larger(stream) >= enough
 
 
 def _judge_no_stream(subject: Subject) -> Verdict:
@@ -245,9 +259,7 @@ def _find_doubt(
         return _CLOCK
     if is_sized_by_call(stream.series) and not stream.best.sized:
         return _UNSIZED
-    if causes.rate_of_larger(stream) >= stream.limit(stream.enough) * (
-        stream.ceiling.payload_bytes_per_s
-    ):
+    if _rises(stream):
         return _RISING
     unsteady = find_unsteady(stream)
     if stream.cannot_fill and not (unsteady and unsteady.full):

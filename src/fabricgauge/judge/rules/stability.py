@@ -208,14 +208,14 @@ def _unsteady(subject: Subject) -> Iterator[tuple[Outcome, UnsteadyRate, str]]:
     """Yield streams of logs whose intervals have outages or two levels.
 
     They fail if the stream had filled the network and its whole does not pass: what limited it
-    later had not limited it before.
+    later had not limited it before. Both directions at once share hosts.
     """
     for stream in streams(subject, *STREAMS, "get_bandwidth"):
         rate = find_unsteady(stream)
         if rate is None or (not rate.silent_s and rate.low >= subject.limit(_LEVEL) * rate.high):
             continue
         most_silent = subject.limit("stability.stalls_fail") if rate.silent_s else 0.0
-        low = stream.plain_outcome is not Outcome.PASS
+        low = stream.plain_outcome is not Outcome.PASS and stream.directions == 1
         fails = rate.full and low and rate.slow > most_silent
         yield (
             Outcome.FAIL if fails else Outcome.WARN, rate,

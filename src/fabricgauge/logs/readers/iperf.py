@@ -192,7 +192,9 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
         rate = sum(length * interval_rate for length, interval_rate in flow.intervals) / seconds
     kind = "stream" if test.protocol in ("TCP", "") else f"{test.protocol} stream"
     meaning = f"{kind} {flow.direction} while both send" if two_way else f"one-way {kind}"
-    pattern: Pattern | None = "bandwidth" if test.protocol == "TCP" and not two_way else None
+    pattern: Pattern | None = None
+    if test.protocol == "TCP":
+        pattern = "bidirectional_bandwidth" if two_way else "bandwidth"
     # The client is end 0, its server end 1.
     ends = (1, 0) if flow.direction == "server to client" else (0, 1)
     whats = ((meaning, pattern), (f"{meaning}, mean per connection", None))

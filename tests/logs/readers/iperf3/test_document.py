@@ -77,7 +77,7 @@ def test_two_directions_give_a_curve_each(name: str) -> None:
     known = received if received["bits_per_second"] else sent
     assert back.points[0].estimate.value == known["bits_per_second"] / 8
     assert back.settings["counted by"] == ("receiver" if known is received else "sender")
-    assert {one.pattern for one in curves} == {None}
+    assert {one.pattern for one in (there, back)} == {"bidirectional_bandwidth"}
     assert {one.directions for one in curves} == {1}
 
 
