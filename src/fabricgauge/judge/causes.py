@@ -381,7 +381,7 @@ def _known_rates(low: _Low) -> Iterator[Cause]:
     """Yield the known rates that fit a figure of an imported log; all are candidates."""
     stream, payload = low.stream, low.stream.ceiling.payload_bytes_per_s
     fits = plateaus.fitting(stream.series, low.network, payload, low.bytes_per_s)
-    if not (stream.subject.imported and fits):
+    if not (stream.subject.imported and fits) or stream.directions == 2:
         return
     candidates, remedies = [], []
     for kind, (cause, remedy) in _PLATEAU_WORDS.items():
