@@ -1,5 +1,6 @@
 """Check whether the latency is usual for the medium."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -42,6 +43,14 @@ _HOST = (
 )
 
 
+#: Calls of one side in others' logs, and how many times a one-way latency their limits are: a read
+#: is a round trip, and MPI's lock, call and flush are up to two.
+_ONE_SIDED = (
+    (re.compile(r"ib_(read|atomic)_lat"), 2),
+    (re.compile(r"osu_(passive_)?(put|get|acc|get_acc|cas|fop)_latency"), 4),
+)
+
+
 @judge_networks(ID)
 def judge(subject: Subject) -> Verdict | Skipped:
     if subject.medium == "memory":
@@ -56,9 +65,40 @@ def judge(subject: Subject) -> Verdict | Skipped:
         if small := [point for point in sized if point.message_bytes <= largest_bytes]:
             quickest = min(small, key=lambda point: point.time.value)
             verdicts.append(_judge_figure(subject, series, quickest))
+    verdicts += _judge_one_sided(subject, largest_bytes)
     return worst_verdict(verdicts) or Skipped(
         f"no latency of messages up to {largest_bytes:g} B was measured"
     )
+
+
+def _judge_one_sided(subject: Subject, largest_bytes: float) -> Iterator[Verdict]:
+    """Yield verdicts on others' one-sided calls that take longer than their trips."""
+    for curve in subject.curves:
+        trips = next((n for name, n in _ONE_SIDED if name.fullmatch(curve.benchmark)), 0)
+        small = [row for row in curve.points if (row.message_bytes or 0) <= largest_bytes]
+        if not trips or curve.quantity != "time" or curve.ranks == 1 or not small:
+            continue
+        medium = subject.crossed_medium(curve)
+        row = min(small, key=lambda row: row.estimate.value)
+        times = row.estimate.value / trips / subject.limit(f"latency.{medium}")
+        if times <= 1.0:
+            continue
+        far = row.estimate.value > trips * subject.limit("latency.fail")
+        at = f"{curve.what} {figures.at(row.message_bytes)}" if row.message_bytes else curve.what
+        duration = figures.duration(row.estimate.value)
+        yield Verdict(
+            Outcome.FAIL if far else Outcome.WARN,
+            f"{curve.source}:{curve.first_line} {curve.benchmark}: {duration} ({at}) is"
+            f" {figures.times(times)} times the limit for {trips} trips through the network",
+            Figure(row.estimate.value / trips, "s", f"{at}, each of {trips} trips"),
+            subject.threshold("latency.fail" if far else f"latency.{medium}", "at most"),
+            (), *_by_network(medium, far),
+        )  # fmt: skip
+
+
+def _by_network(medium: str, far: bool) -> tuple[str, str]:
+    """Return the likely cause in the network and its remedy."""
+    return _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
 
 
 def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
@@ -84,8 +124,8 @@ def _judge_figure(subject: Subject, series: Series, point: Point) -> Verdict:
     )
     hosts = tuple(_hosts(subject, series, point))
     outcome = excuse_outcome(outcome, bool(hosts))
-    by_network = _CAUSES["rdma"] if medium != "tcp" else _FAR if far else _CAUSES["tcp"]
-    return Verdict(outcome, summary, figure, usual, hosts, *(_HOST if hosts else by_network))
+    cause_and_remedy = _HOST if hosts else _by_network(medium, far)
+    return Verdict(outcome, summary, figure, usual, hosts, *cause_and_remedy)
 
 
 _WORDS = {
