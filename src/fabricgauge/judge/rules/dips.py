@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Subject, judge_networks
@@ -24,6 +24,8 @@ _REMEDY = (
 
 #: One disturbed sample changes the mean of one size, not of several.
 LASTING_SIZES = 2
+#: The first sizes of a ping-pong may find cold caches or connect, not three of them.
+SLOW_SIZES = 3
 #: A single size that falls by more than this share is named: a lost segment costs a mean less, and
 #: one sample of hundreds would have to take a hundred times as long.
 LONE_CLIFF = 0.9
@@ -103,11 +105,19 @@ def _is_sure(subject: Subject, series: Series, fall: Fall, limit: str) -> bool:
     """Check whether intervals show the fall, or means do: a cliff that lasts over several sizes."""
     if any(point.time.supported for point in series.points):
         return True
-    if limit == "dips.time":  # what falls is the time after a size that was disturbed
-        return False
+    if limit == "dips.time":  # what falls is the time after sizes that were disturbed
+        return fall.share > LONE_CLIFF and _count_slow(series, fall) >= SLOW_SIZES
     lasts = fall.share > subject.limit("dips.cliff") and fall.sizes >= LASTING_SIZES
     is_large = fall.larger_bytes >= subject.limit("fraction.from")
     return is_large and (lasts or fall.share > LONE_CLIFF)
+
+
+def _count_slow(series: Series, fall: Fall) -> int:
+    """Return how many sizes in a row, up to the fall, take as much longer than the next one."""
+    later = next(p.time.high for p in series.points if p.message_bytes == fall.larger_bytes)
+    before = [p.time.low for p in series.points if p.message_bytes <= fall.smaller_bytes]
+    is_slow = (low > later / (1.0 - LONE_CLIFF) for low in reversed(before))
+    return len([*takewhile(bool, is_slow)])
 
 
 def _stays_low(subject: Subject) -> Iterator[tuple[float, str]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -130,10 +130,7 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
     findings = [finding for stream in all_streams for finding in _bandwidth(stream, all_streams)]
     for series, point in smallest:
         findings += _spread(subject, "stability.latency_launches", series, point)
-        if (ratio := point.tail_ratio) > subject.limit("stability.tail"):
-            tail = f"the 99th percentile is {ratio:.1f} times the median"
-            sentence = f"{_where(series, point)}: {tail}"
-            findings.append(_Finding(Outcome.WARN, "stability.tail", ratio, sentence))
+        findings += _tail(subject, series, point, "median")
     findings += _changes_of_rate(subject, all_streams)
     findings += _stalls(subject)
     if not findings:
@@ -192,6 +189,19 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         return Verdict(
             outcome, sentence, Figure(value, unit, sentence), limit, findings,
             rate.cause, LEVEL_REMEDY,
+        )  # fmt: skip
+    tails = [
+        finding
+        for series in subject.series
+        for point in series.points[: series.is_latency]
+        for finding in _tail(subject, series, point, "figure")
+    ]
+    if tails:
+        tail = max(tails, key=attrgetter("value"))
+        return Verdict(
+            Outcome.WARN, tail.sentence, Figure(tail.value, "times", tail.sentence),
+            subject.threshold(tail.limit, "at most"),
+            tuple(finding.sentence for finding in tails), _CAUSE, _REMEDY,
         )  # fmt: skip
     repeated = sorted(_repeated(subject), key=itemgetter(0), reverse=True)
     if not repeated:
@@ -578,6 +588,12 @@ def _stall_lengths(case: Measurement, stall_s: float) -> Iterator[tuple[float, i
         beyond_s = lowest_ps * 1e-12 - median_s
         if beyond_s >= STALL_SHARE * median_s and beyond_s * case.batch >= stall_s:
             yield beyond_s * case.batch, samples
+
+
+def _tail(subject: Subject, series: Series, point: Point, what: str) -> Iterator[_Finding]:
+    if (ratio := point.tail_ratio) > subject.limit("stability.tail"):
+        tail = f"the 99th percentile is {ratio:.1f} times the {what}"
+        yield _Finding(Outcome.WARN, "stability.tail", ratio, f"{_where(series, point)}: {tail}")
 
 
 def _spread(subject: Subject, limit: str, series: Series, point: Point) -> Iterator[_Finding]:
