@@ -110,6 +110,11 @@ def test_a_slow_start_and_usual_scatter_say_nothing(rates: Sequence[float]) -> N
     assert (found.outcome, found.rule) == (PASS, "fraction"), found
 
 
+def test_a_step_of_a_fifth_is_no_change_of_a_links_rate() -> None:
+    causes = [judged(iperf3_text([9.41] * 5 + [low] * 5), "10GbE")[0].cause for low in (7.5, 6.8)]
+    assert ["fell from" in cause for cause in causes] == [False, True]
+
+
 def test_one_connection_that_had_filled_a_fast_link_is_not_laid_to_its_processor() -> None:
     low, fallen = ([rate * 2.5 for rate in rates] for rates in ([4.7] * 10, FALLEN))
     (of_processor,) = judged(iperf3_text(low), "25GbE")

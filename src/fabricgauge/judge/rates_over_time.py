@@ -28,6 +28,9 @@ STALL_CAUSE = (
     " switch that relearns addresses"
 )
 
+#: The name of the limit of the lower level, as a share of the higher one.
+LEVEL = "stability.level"
+
 #: An interval below half of the longest is the rest of a test and does not show the rate.
 _SHORT = 0.5
 #: TCP starts slowly: so many first intervals may be low, and at most this part of the test.
@@ -83,7 +86,9 @@ def find_unsteady(stream: Stream) -> UnsteadyRate | None:
     found = _change(carrying) or (_outages(outages, rows, usual) if outages else None)
     links = curve.directions * curve.max_links(stream.series.hosts)
     full = links * stream.ceiling.payload_bytes_per_s * stream.limit("fraction.warn")
-    if found is None or (len(rows) < FEWEST and found.high < full):
+    if found is None or found.low >= stream.limit(LEVEL) * found.high:
+        return None
+    if len(rows) < FEWEST and found.high < full:
         return None
     return msgspec.structs.replace(found, full=found.high >= full)
 

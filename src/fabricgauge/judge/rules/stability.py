@@ -13,6 +13,7 @@ from fabricgauge.judge.host import LEAST_REST, signs
 from fabricgauge.judge.interface import Context, Subject, Verdicts, judge_networks
 from fabricgauge.judge.kept_rate import FULL_BYTES, spares_small
 from fabricgauge.judge.rates_over_time import (
+    LEVEL,
     LEVEL_CAUSE,
     LEVEL_REMEDY,
     STALL_CAUSE,
@@ -76,12 +77,11 @@ STALL_SHARE = 0.25
 LEAST_STALLS = 3
 #: A fault of the network shows in several cases; a machine that paused once does not.
 LEAST_CASES = 2
-_LEVEL = "stability.level"
 #: Limits that a change of rate exceeds as well.
 _WIDENED = ("stability.interval", "stability.launches")
 
 _CAUSES = {
-    _LEVEL: (LEVEL_CAUSE, LEVEL_REMEDY),
+    LEVEL: (LEVEL_CAUSE, LEVEL_REMEDY),
     "stability.stalls": (STALL_CAUSE, LEVEL_REMEDY),
     "stability.stalls_fail": (STALL_CAUSE, LEVEL_REMEDY),
 }
@@ -141,10 +141,10 @@ def _judge_figures(subject: Subject) -> Verdict | Skipped:
     changes = (
         finding
         for finding in findings
-        if finding.limit == _LEVEL and not finding.by_host and finding.nodes == worst.nodes
+        if finding.limit == LEVEL and not finding.by_host and finding.nodes == worst.nodes
     )
     lead = next(changes, worst) if worst.limit in _WIDENED else worst
-    relation = "at least" if lead.limit == _LEVEL else "at most"
+    relation = "at least" if lead.limit == LEVEL else "at most"
     threshold = subject.threshold(lead.limit, relation)
     by_network = {} if lead.by_host else _CAUSES
     cause, remedy = by_network.get(lead.limit, (_CAUSE, _REMEDY))
@@ -183,7 +183,7 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     if unsteady := sorted(_unsteady(subject), key=lambda found: found[0].rank):
         lead, findings = unsteady[0], tuple(sentence for _, _, sentence in unsteady)
         outcome, rate, sentence = lead
-        value, limit, unit = rate.low / rate.high, subject.threshold(_LEVEL), "share"
+        value, limit, unit = rate.low / rate.high, subject.threshold(LEVEL), "share"
         if rate.silent_s:
             value, limit, unit = rate.silent_s, subject.threshold("stability.stall", "at most"), "s"
         return Verdict(
@@ -222,7 +222,7 @@ def _unsteady(subject: Subject) -> Iterator[tuple[Outcome, UnsteadyRate, str]]:
     """
     for stream in streams(subject, *STREAMS, "get_bandwidth"):
         rate = find_unsteady(stream)
-        if rate is None or (not rate.silent_s and rate.low >= subject.limit(_LEVEL) * rate.high):
+        if rate is None:
             continue
         most_silent = subject.limit("stability.stalls_fail") if rate.silent_s else 0.0
         low = stream.plain_outcome is not Outcome.PASS and stream.directions == 1
@@ -402,7 +402,7 @@ def _shared_levels(
         RatedCase(kind, case.sample_payload_bytes, tuple(_rates(case)[1:])) for kind, case in cases
     ]
     levels = find_shared_level(rated_cases)
-    if levels is None or levels.low >= subject.limit(_LEVEL) * levels.high:
+    if levels is None or levels.low >= subject.limit(LEVEL) * levels.high:
         return
     slow_s = [_slow_time_s(case, case.sample_payload_bytes / levels.middle) for _, case in cases]
     slow = [case for (_, case), time_s in zip(cases, slow_s, strict=True) if time_s > 0.0]
@@ -431,7 +431,7 @@ def _shared_levels(
         f" ({figures.duration(sum(slow_s))} slow)"
     )
     outcome = Outcome.FAIL if fails else Outcome.WARN
-    yield _Finding(outcome, _LEVEL, share, sentence, nodes, by_host)
+    yield _Finding(outcome, LEVEL, share, sentence, nodes, by_host)
 
 
 def _stream_cases(
@@ -473,7 +473,7 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
     by_host = _waiting_explains(subject, waited, levels.low, mean)
     host_signs = signs(stream)
     by_host = by_host or bool(host_signs.limiting or host_signs.foreign)
-    fails = levels.low < subject.limit(_LEVEL) and _lasts(subject, slow)
+    fails = levels.low < subject.limit(LEVEL) and _lasts(subject, slow)
     fails = fails and not by_host and not host_signs.unseen
     reached = stream.best.bandwidth.value
     times = f"{levels.changes} times" if levels.toggles else "for good"
@@ -484,7 +484,7 @@ def _levels(stream: Stream) -> Iterator[_Finding]:
         f" {figures.duration(sum(slow))})"
     )
     outcome = Outcome.FAIL if fails else Outcome.WARN
-    yield _Finding(outcome, _LEVEL, levels.low, sentence, frozenset(series.ends), by_host)
+    yield _Finding(outcome, LEVEL, levels.low, sentence, frozenset(series.ends), by_host)
 
 
 def _find_levels(stream: Stream) -> tuple[Levels, list[Measurement], dict[int, float]] | None:
