@@ -110,6 +110,12 @@ def test_a_slow_start_and_usual_scatter_say_nothing(rates: Sequence[float]) -> N
     assert (found.outcome, found.rule) == (PASS, "fraction"), found
 
 
+@given(st.lists(st.sampled_from([0.0, 1e-9, 0.002, 0.01, 5.0, 9.41]), min_size=1, max_size=30))
+def test_any_rates_are_judged(rates: Sequence[float]) -> None:
+    (found,) = judged(iperf3_json(rates), "10GbE")
+    assert found.outcome is not PASS or min(rates[3:-1], default=9.41) > 1.0
+
+
 def test_a_step_of_a_fifth_is_no_change_of_a_links_rate() -> None:
     causes = [judged(iperf3_text([9.41] * 5 + [low] * 5), "10GbE")[0].cause for low in (7.5, 6.8)]
     assert ["fell from" in cause for cause in causes] == [False, True]

@@ -79,18 +79,20 @@ def find_unsteady(stream: Stream) -> UnsteadyRate | None:
     is_silent = [
         rate < _SILENT * usual and seconds * usual >= _LEAST_BYTES for seconds, rate in rows
     ]
-    carrying = [row for row, silent in zip(rows, is_silent, strict=True) if not silent]
+    carrying = [
+        row for row, silent in zip(rows, is_silent, strict=True) if row[1] > 0 and not silent
+    ]
     # The last interval alone may be the end of the test.
     is_silent[-1] = is_silent[-1] and is_silent[-2]
     outages = [*compress([seconds for seconds, _ in rows], is_silent)]
-    found = _change(carrying) or (_outages(outages, rows, usual) if outages else None)
+    change = _change(carrying) or (_outages(outages, rows, usual) if outages else None)
     links = curve.directions * curve.max_links(stream.series.hosts)
     full = links * stream.ceiling.payload_bytes_per_s * stream.limit("fraction.warn")
-    if found is None or found.low >= stream.limit(LEVEL) * found.high:
+    if change is None or change.low >= stream.limit(LEVEL) * change.high:
         return None
-    if len(rows) < FEWEST and found.high < full:
+    if len(rows) < FEWEST and change.high < full:
         return None
-    return msgspec.structs.replace(found, full=found.high >= full)
+    return msgspec.structs.replace(change, full=change.high >= full)
 
 
 def _intervals(curve: SuiteCurve) -> Sequence[tuple[float, float]]:

@@ -180,7 +180,7 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         is_clock = not contradicting and any(message.kind == "clock" for message in messages)
         cause_and_remedy = _CLOCK if is_clock else _EDITED
         return Verdict(Outcome.WARN, columns[0], None, None, columns, *cause_and_remedy)
-    if unsteady := sorted(_unsteady(subject), key=lambda found: found[0].rank):
+    if unsteady := sorted(_unsteady(subject), key=lambda unsteady: unsteady[0].rank):
         lead, findings = unsteady[0], tuple(sentence for _, _, sentence in unsteady)
         outcome, rate, sentence = lead
         value, limit, unit = rate.low / rate.high, subject.threshold(LEVEL), "share"
