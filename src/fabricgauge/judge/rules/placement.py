@@ -33,7 +33,8 @@ _ONE_MACHINE = "the nodes are containers or namespaces of one machine"
 _CUT_SHORT = "the engine's output was cut short"
 _REMEDY = (
     "start one rank per node in the planned order: MPICH and Intel MPI: -hosts A,B -ppn 1;"
-    " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1"
+    " Open MPI: --host A:1,B:1 --map-by node; Slurm: srun -N 2 --ntasks-per-node=1;"
+    " remove settings of shared memory alone (UCX_TLS=sm, I_MPI_FABRICS=shm, --mca btl self,sm)"
 )
 
 _UNLIKE = (
