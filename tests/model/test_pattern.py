@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from fabricgauge.check.plan.patterns import EPOCHS, parse_pattern
+from fabricgauge.check.plan.cases import EPOCHS, parse_pattern
 from fabricgauge.model.estimate import Curve
 from fabricgauge.model.pattern import (
     ALL,

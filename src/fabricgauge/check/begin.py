@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.groups import Culprits, joint_ranks
 from fabricgauge.check.networks import (
     choose_targets,
@@ -21,7 +20,7 @@ from fabricgauge.check.networks import (
 from fabricgauge.check.notes import note_preflight
 from fabricgauge.check.plan.plan import Targets, plan_groups, tool_plan
 from fabricgauge.check.plan.profiles import Profile
-from fabricgauge.check.programs import engine_for, program_names, suite_for
+from fabricgauge.check.programs import engine_for, engine_on_nodes, program_names, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import (
     Target,

@@ -389,7 +389,7 @@ def measure_options(launches: str = "1, 3 or 5, by --profile") -> Decorator:
         ),
         click.option(
             "--patterns", metavar="LIST",
-            type=Parsed("list", list_parser(lazy_function("check.plan.patterns", "check_word"))),
+            type=Parsed("list", list_parser(lazy_function("check.plan.cases", "check_word"))),
             help="Patterns, e.g. latency,put_latency:fence,threads_latency:4. Default for two"
             " ranks: latency, bandwidth, bidirectional_bandwidth, put_latency, put_bandwidth.",
         ),

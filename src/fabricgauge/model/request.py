@@ -28,7 +28,7 @@ class MeasurementRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     ``budget`` and ``case_budget`` are seconds, ``sizes`` are bytes, ``half_width`` is relative.
     ``nodes`` is the size of a lab that is made for this run. ``rank_order`` names a node for each
-    rank. ``patterns`` are words of ``plan.patterns`` or patterns of many ranks. ``transport`` is
+    rank. ``patterns`` are words of ``plan.cases`` or patterns of many ranks. ``transport`` is
     empty for MPI, else words of ``run.transports``. ``memory`` is empty for the host's, else a word
     of ``model.memory``. ``buffers`` are those of messages, at each end. ``resume`` names a stored
     run.
@@ -247,7 +247,7 @@ def _buffers_conditions(
 
 
 def _is_among(patterns: Collection[str], word: str) -> bool:
-    """Check that a word of ``plan.patterns`` names one of ``patterns`` with the usual epoch."""
+    """Check that a word of ``plan.cases`` names one of ``patterns`` with the usual epoch."""
     name, _, epoch = word.partition(":")
     return name in patterns and epoch in ("", "flush")
 

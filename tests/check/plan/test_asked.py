@@ -4,14 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.check.plan.cases import SAMPLES_PER_CASE, plan_cases
-from fabricgauge.check.plan.patterns import (
+from fabricgauge.check.plan.cases import (
     ATOMICS,
     DEFAULT_THREADS,
     EPOCHS,
     MAX_THREADS,
+    SAMPLES_PER_CASE,
     PatternRequest,
     parse_pattern,
+    plan_cases,
 )
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES
 from fabricgauge.model.errors import UsageError

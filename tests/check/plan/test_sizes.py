@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.check.plan.asked import FAST_BYTES_PER_S, GBE_BYTES_PER_S, planned, target
 
-from fabricgauge.check.plan.patterns import ALL_PATTERNS, FIXED_BYTES, size_problem
+from fabricgauge.check.plan.cases import ALL_PATTERNS, FIXED_BYTES, size_problem
 from fabricgauge.check.plan.profiles import MIB, PROFILES
 from fabricgauge.model.errors import UsageError
 from fabricgauge.model.pattern import (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricgauge.check.plan.patterns import parse_pattern
+from fabricgauge.check.plan.cases import parse_pattern
 from fabricgauge.features.campaign.campaign_file import (
     FORMAT,
     VERSION,

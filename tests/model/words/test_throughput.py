@@ -2,7 +2,7 @@
 
 import pytest
 
-from fabricgauge.check.plan.patterns import ALL_PATTERNS
+from fabricgauge.check.plan.cases import ALL_PATTERNS
 from fabricgauge.model.words.patterns import throughput
 
 WITHOUT = {"barrier", "ibarrier", "fetch_and_op_latency", "compare_and_swap_latency"}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from tests.nodes.engines.launched import measured
 
-from fabricgauge.check.plan.patterns import ATOMICS, EPOCHS, INTEGER_BYTES
+from fabricgauge.check.plan.cases import ATOMICS, EPOCHS, INTEGER_BYTES
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pattern import (

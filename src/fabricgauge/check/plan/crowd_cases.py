@@ -7,18 +7,16 @@ from math import ceil, log2
 import msgspec
 
 from fabricgauge.check.plan.cases import (
+    FIXED_BYTES,
     LARGE_BYTES,
+    MIN_RANKS_UNDER_LOAD,
     MIN_WINDOW,
     SAMPLES_PER_CASE,
+    SIMULATED_GROWING_RANKS,
     SMALL_BYTES,
     WINDOW,
-    fit_stream,
-)
-from fabricgauge.check.plan.patterns import (
-    FIXED_BYTES,
-    MIN_RANKS_UNDER_LOAD,
-    SIMULATED_GROWING_RANKS,
     base_pattern,
+    fit_stream,
     is_growing,
     size_problem,
 )

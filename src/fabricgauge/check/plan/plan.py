@@ -12,15 +12,16 @@ from typing import Any
 
 import msgspec
 
-from fabricgauge.check.plan.cases import plan_cases, reference_cases
-from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
-from fabricgauge.check.plan.patterns import (
+from fabricgauge.check.plan.cases import (
     ALL_PATTERNS,
     MIN_RANKS_UNDER_LOAD,
     SIMULATED_GROWING_RANKS,
     parse_pattern,
+    plan_cases,
+    reference_cases,
     require_sizes,
 )
+from fabricgauge.check.plan.outlook import estimated_s, measuring_s, start_s
 from fabricgauge.check.plan.profiles import DEFAULT_SIZES, MIB, PATTERNS, Profile, profile_of
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from fabricgauge.check.plan.patterns import EPOCHS
+from fabricgauge.check.plan.cases import EPOCHS
 from fabricgauge.model.pattern import ONE_SIDED_PATTERNS, CollectivePattern, Load, PairPattern
 from fabricgauge.model.request import MeasurementRequest
 
@@ -41,7 +41,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     more ranks. ``budget_s`` is the limit of a whole run; a small cluster needs less. One pair of a
     round robin makes round trips for ``round_trips_s``, and streams in each direction for
     ``stream_s``, at least and at most; ``case_s`` bounds any other case. ``loads`` are made while
-    victims measure. ``reference_pair`` are words of ``plan.patterns``, measured between ranks of
+    victims measure. ``reference_pair`` are words of ``plan.cases``, measured between ranks of
     two nodes while all others sleep. ``sizes`` are those of the request, for every pattern; if
     empty, each pattern has its usual sizes.
     """

@@ -146,8 +146,8 @@ def _require_parts(campaign: Campaign, place: str) -> None:
 
 
 def _require_part(part: Part) -> None:
+    from fabricgauge.check.plan.cases import check_word
     from fabricgauge.check.plan.design import parse_factor
-    from fabricgauge.check.plan.patterns import check_word
     from fabricgauge.logs.references.interface import reference
     from fabricgauge.logs.tools.table import TOOLS, read_tool
     from fabricgauge.store.settings import size_bytes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from fabricgauge.check.carried import engine_on_nodes
+from fabricgauge.check.programs import engine_on_nodes
 from fabricgauge.check.target import Target
 from fabricgauge.features.path.values import CALLS
 from fabricgauge.model.engine import Engine, Mpi

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from fabricgauge.check.begin import begin as begin_run
 from fabricgauge.check.begin import take_up as take_up_run
-from fabricgauge.check.carried import engine_on_nodes
 from fabricgauge.check.measure import measure
 from fabricgauge.check.measure_tool import measure_with_tool
+from fabricgauge.check.plan.cases import ALL_PATTERNS
 from fabricgauge.check.plan.design import ENVIRONMENT, UNCHANGED, require_tool_factors
-from fabricgauge.check.plan.patterns import ALL_PATTERNS
 from fabricgauge.check.plan.plan import is_pair
 from fabricgauge.check.plan.profiles import Profile, profile_of
-from fabricgauge.check.programs import engine_for, suite_for
+from fabricgauge.check.programs import engine_for, engine_on_nodes, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.compare.sides import find_cautions, invalid_notes
