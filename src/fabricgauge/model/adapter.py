@@ -35,6 +35,9 @@ class PcieLink(msgspec.Struct, frozen=True, tag="pcie"):
     gt_s: float
     lanes: int
 
+    def __str__(self) -> str:
+        return f"{self.gt_s:g} GT/s x{self.lanes}"
+
     @property
     def data_bit_s(self) -> float:
         """Per direction: 8b/10b up to 5 GT/s, 128b/130b above (Base Specification 3.0)."""

@@ -2,6 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 
 from fabricgauge.doctor.checks import Check, make_finding
@@ -74,17 +75,13 @@ def _examine_node(node: KnownNode, members: tuple[Member, ...]) -> Iterator[Find
 
 def _is_let_in(member: Member, let_in: list[str]) -> bool:
     """Check whether a rule names its address or interface; nft writes ``ib*``, iptables ``ib+``."""
-    return any(
-        fnmatchcase(member.interface, source.replace("+", "*")) or _is_in_subnet(member.ip, source)
-        for source in let_in
-    )
-
-
-def _is_in_subnet(ip: str, subnet: str) -> bool:
-    try:
-        return ipaddress.ip_address(ip) in ipaddress.ip_network(subnet, strict=False)
-    except ValueError:
-        return False
+    for source in let_in:
+        if fnmatchcase(member.interface, source.replace("+", "*")):
+            return True
+        with suppress(ValueError):
+            if ipaddress.ip_address(member.ip) in ipaddress.ip_network(source, strict=False):
+                return True
+    return False
 
 
 FIREWALL = Check(

@@ -38,21 +38,14 @@ def _group_ports(cluster: Cluster) -> tuple[tuple[IndexedPort, ...], ...]:
         for network in cluster.networks
         for member in network.members
     }
-    indexed = [
-        (port, _find_index(port.port.gids, _get_member_ips(port, member_ips)))
-        for port in cluster.ports
-        if _is_active_roce(port)
-    ]
+    indexed = []
+    for port in filter(_is_active_roce, cluster.ports):
+        network = port.network_name
+        ips = member_ips.get((network, port.node.name), set()) if network else None
+        indexed.append((port, _find_index(port.port.gids, ips)))
     return tuple(
         group_by(indexed, lambda entry: entry[0].network_name or id(entry[0].like_ports)).values()
     )
-
-
-def _get_member_ips(port: Port, member_ips: dict[tuple[str, str], set[str]]) -> set[str] | None:
-    """Return the port's addresses in its network, None if the network is unknown."""
-    if not port.network_name:
-        return None
-    return member_ips.get((port.network_name, port.node.name), set())
 
 
 def _is_active_roce(port: Port) -> bool:

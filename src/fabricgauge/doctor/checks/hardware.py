@@ -260,10 +260,6 @@ def _is_in_use(node: KnownNode, adapter: Adapter) -> bool:
     return is_active or any(interface.addresses for interface in interfaces)
 
 
-def _name_link(link: PcieLink) -> str:
-    return f"{link.gt_s:g} GT/s x{link.lanes}"
-
-
 def _sum_port_rates(node: KnownNode, adapter: Adapter) -> float:
     interfaces, ports = node.find_ports(adapter)
     rates = [port.rate_bit_s for port in ports if isinstance(port.rate_bit_s, float | int)]
@@ -279,9 +275,9 @@ def _examine_link(
     """
     capable, is_outlier, comparison = adapter.pcie_capable, False, ""
     if isinstance(common, PcieLink) and link.data_bit_s < common.data_bit_s:
-        is_outlier, comparison = True, f"like adapters at {_name_link(common)}"
+        is_outlier, comparison = True, f"like adapters at {common}"
     if isinstance(capable, PcieLink) and (link.lanes < capable.lanes or link.gt_s < capable.gt_s):
-        comparison = f"the adapter can do {_name_link(capable)}"
+        comparison = f"the adapter can do {capable}"
     if not comparison:
         return
     payload_bit_s, ports_bit_s = PAYLOAD_SHARE * link.data_bit_s, _sum_port_rates(node, adapter)
@@ -292,9 +288,9 @@ def _examine_link(
     yield make_finding(
         Severity.FAIL if 0 < payload_bit_s < ports_bit_s else severity,
         f"{node.name}:{adapter.interfaces[0] if adapter.interfaces else bus}",
-        f"runs at {_name_link(link)}, {comparison}",
+        f"runs at {link}, {comparison}",
         f"{node.name}: {bus} {get_text(adapter.product, adapter.kind)}",
-        f"{_name_link(link)} carries about {link_rate(payload_bit_s)} of payload{port_rate}",
+        f"{link} carries about {link_rate(payload_bit_s)} of payload{port_rate}",
         nodes=(node.name,),
     )  # fmt: skip
 

@@ -126,8 +126,7 @@ def describe_node(node: Node) -> dict[str, str]:
             if not isinstance(value, Skipped):
                 settings[f"{where} {name.replace('_', ' ')}"] = str(value)
         if not isinstance(adapter.pcie_now, Skipped):
-            bus = adapter.pcie_now
-            settings[f"{where} PCIe"] = f"{bus.gt_s:g} GT/s x{bus.lanes}"
+            settings[f"{where} PCIe"] = str(adapter.pcie_now)
     for interface in node.interfaces:
         if interface.name == "lo" or not interface.addresses:
             continue

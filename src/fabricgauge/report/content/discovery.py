@@ -88,12 +88,14 @@ def odd_nodes(surveyed: Surveyed) -> set[str]:
 
 def _missing(surveyed: Surveyed) -> doc.Section:
     lost = {node.name for node in surveyed.fabric.unreached}
+    answered = (inventory for inventory in surveyed.inventories if inventory.name not in lost)
+    troubles = [(node.name, trouble) for node in answered for trouble in node.troubles]
     items: tuple[doc.Inline | tuple[doc.Inline, ...], ...] = (
         *(
             (doc.Cell(names, strong=True), f": not reached: {reason}")
             for names, reason in unreached(surveyed.fabric.unreached)
         ),
-        *troubles([inventory for inventory in surveyed.inventories if inventory.name not in lost]),
+        *words.merge_sentences(troubles),
         *(f"not connected: {sentence}" for sentence in surveyed.fabric.unjoined),
         *surveyed.unread,
     )
@@ -266,13 +268,6 @@ def _visible_facts(facts: dict[str, str], inventory: Inventory) -> tuple[tuple[s
         for name, value in sorted(facts.items())
         if not name.startswith(_INTERFACE_SETTING)
         or name.removeprefix(_INTERFACE_SETTING).rpartition(".")[0] in visible_names
-    )
-
-
-def troubles(inventories: Sequence[Inventory]) -> Iterator[str]:
-    """Yield what could not be read, once for all nodes with the same sentence."""
-    yield from words.merge_sentences(
-        [(inventory.name, trouble) for inventory in inventories for trouble in inventory.troubles]
     )
 
 

@@ -10,7 +10,7 @@ from ClusterShell.RangeSet import RangeSet
 
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Interface, IpoibPort, Member, Network, Node
-from fabricgauge.model.inventory import Adapter, Gpu, Inventory, PcieLink, RdmaPort
+from fabricgauge.model.inventory import Adapter, Gpu, Inventory, RdmaPort
 from fabricgauge.model.words.figures import link_rate
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
@@ -90,12 +90,8 @@ def _pcie(adapter: Adapter) -> list[str]:
     link, capable = adapter.pcie_now, adapter.pcie_capable
     if isinstance(link, Skipped):
         return []
-    able = "" if isinstance(capable, Skipped) or capable == link else f" (can {lanes(capable)})"
-    return [f"PCIe {lanes(link)}{able}"]
-
-
-def lanes(link: PcieLink) -> str:
-    return f"{link.gt_s:g} GT/s x{link.lanes}"
+    able = "" if isinstance(capable, Skipped) or capable == link else f" (can {capable})"
+    return [f"PCIe {link}{able}"]
 
 
 def port(port: RdmaPort) -> str:

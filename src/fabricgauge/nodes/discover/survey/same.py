@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.inventory import Adapter, Gpu, PcieLink, RdmaPort
+from fabricgauge.model.inventory import Adapter, Gpu, RdmaPort
 from fabricgauge.nodes.discover.printouts import pci
 
 _T = TypeVar("_T", Adapter, RdmaPort, Gpu)
@@ -279,8 +279,6 @@ def _name_port(port: RdmaPort) -> str:
 
 
 def _format_value(value: object) -> str:
-    if isinstance(value, PcieLink):
-        return f"{value.gt_s:g} GT/s x{value.lanes}"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
