@@ -293,7 +293,7 @@ def _find_iommu_types(node: KnownNode) -> dict[str, str]:
     names += [device for adapter in node.adapters for device in adapter.rdma_devices]
     names += [port.device for port in node.inventory.rdma_ports]
     buses = {f"GPU {gpu.index}": gpu.bus for gpu in node.inventory.gpus if gpu.bus}
-    fact_keys = dict(zip(names, names, strict=True)) | buses
+    fact_keys = {name: name for name in names} | buses
     types = {name: node.get_fact(f"iommu type of {key}") for name, key in fact_keys.items()}
     return {name: kind for name, kind in types.items() if kind}
 

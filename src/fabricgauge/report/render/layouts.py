@@ -55,7 +55,6 @@ _OSU_WINDOW = ("# Window creation: MPI_Win_allocate", "# Synchronization: MPI_Wi
 _IMB_VERSION = "2021.fabricgauge"
 _LAST_LINE = "# All processes entering MPI_Finalize"
 _RULER = "#" + "-" * 51
-_TIMES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
 #: IMB's benchmarks of many ranks; those of neighbours have a bandwidth.
 _IMB_CROWDS = {
     **{name: name.capitalize() for name in sorted(_OSU_COLLECTIVES)},
@@ -182,14 +181,17 @@ def _imb_crowd(place: str, cases: tuple[ConcurrentCase, ...]) -> Iterator[str]:
     yield f"# {_OURS}{visible(place)}"
     yield from (_RULER, f"# Benchmarking {_IMB_CROWDS[pattern]} ")
     yield from (f"# #processes = {cases[0].ranks} ", _RULER)
-    rated, sized = pattern in _IMB_RATED, pattern != "barrier"
-    times = zip(*((case.minimum_s, case.maximum_s, case.median_s) for case in cases), strict=True)
-    columns = [printed([time_s * 1e6 for time_s in column]) for column in times]
-    columns += [printed([(case.throughput_bytes_per_s or 0.0) / 1e6 for case in cases])] * rated
-    rate_head = ("Mbytes/sec",) * rated
-    yield _imb_row((*("#bytes",) * sized, "#repetitions", *_TIMES, *rate_head))
-    for case, *figures in zip(cases, *columns, strict=True):
-        yield _imb_row((*(str(case.message_bytes),) * sized, str(case.samples), *figures))
+    columns: dict[str, list[str]] = {}
+    if pattern != "barrier":
+        columns["#bytes"] = [str(case.message_bytes) for case in cases]
+    columns["#repetitions"] = [str(case.samples) for case in cases]
+    columns["t_min[usec]"] = printed([case.minimum_s * 1e6 for case in cases])
+    columns["t_max[usec]"] = printed([case.maximum_s * 1e6 for case in cases])
+    columns["t_avg[usec]"] = printed([case.median_s * 1e6 for case in cases])
+    if pattern in _IMB_RATED:
+        rates = [(case.throughput_bytes_per_s or 0.0) / 1e6 for case in cases]
+        columns["Mbytes/sec"] = printed(rates)
+    yield from map(_imb_row, (tuple(columns), *zip(*columns.values(), strict=True)))
     yield ""
 
 
