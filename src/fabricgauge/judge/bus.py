@@ -308,7 +308,8 @@ def _find_doubt(subject: Subject, bus_rate: BusRate) -> tuple[str, str] | None:
     smaller = [point for point in curve.points if (point.message_bytes or 0) <= half]
     if not smaller or last.estimate.value > LEVEL * smaller[-1].estimate.value:
         return _STILL_GROWS
-    gpus = max(Counter(_find_hosts(subject, curve)).values(), default=subject.rails)
+    hosts = _find_hosts(subject, curve)
+    gpus = max(Counter(hosts).values()) if hosts and len(hosts) == curve.ranks else subject.rails
     part = bus_rate.share * subject.rails / gpus
     most = 1.0 + subject.limit("above-ceiling.tolerance")
     fills = subject.limit("fraction.bus_warn") <= part <= most
