@@ -40,7 +40,9 @@ def join_together(judged: Sequence[Judged]) -> Iterator[tuple[str, str, Outcome,
     for table, table_verdicts in judged:
         for verdict in table_verdicts:
             key = verdict.rule, verdict.network
-            if decided and not table.decides and verdict.rule == "fraction":
+            # Beside a table that decides, both directions of another may still be low.
+            is_calm = verdict.rule == "fraction" and verdict.outcome is not Outcome.WARN
+            if decided and not table.decides and is_calm:
                 continue
             if verdict.about.kind == "network" and verdict.outcome in CALM:
                 calm[key] = max(calm.get(key, verdict), verdict, key=rank)
