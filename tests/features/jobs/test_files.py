@@ -137,6 +137,13 @@ def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirector
         collect_results(directory, TARGET, {"7": JobState("COMPLETED")})
 
 
+def test_a_node_left_alone_by_those_without_room_measures_nothing(directory: RunDirectory) -> None:
+    carried = "0: end\n1: fail /tmp/x cannot hold the program: No space left on device\n"
+    attempt(directory, discovered="", carried=carried)
+    with pytest.raises(CannotRun, match="two nodes.*c2 cannot measure: /tmp/x cannot hold"):
+        collect_results(directory, TARGET, {"7": JobState("COMPLETED")})
+
+
 def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:
     attempt(directory, nodes="c1\n$(touch x)\n")
     (one,) = find_attempts(directory.path / "raw")

@@ -118,8 +118,10 @@ def _write_job(
     last = msgspec.structs.replace(
         last, nodes=tuple(node for node in last.nodes if node not in unable)
     )
+    reasons = "; ".join(node.reason for node in fabric.unreached[:3])
+    if unable and len(last.nodes) < 2:
+        raise CannotRun(f"job {last.job} measured nothing, which takes two nodes: {reasons}")
     if not fabric.nodes:
-        reasons = "; ".join(node.reason for node in fabric.unreached[:3])
         raise CannotRun(f"job {last.job} could not discover its nodes: {reasons}; {last.trouble()}")
     of = (target.request, target.declared, fabric, last.nodes)
     fabric = msgspec.structs.replace(
