@@ -52,8 +52,8 @@ def doctor(ctx: click.Context, /, **options: Any) -> None:
     look up each other's names, and watches their counters. Changes nothing.
 
     Also runs a small compiled program on each node, which listens on a TCP port and sends 64 KiB
-    each way. Nodes that do not share the cache directory
-    get a copy in /tmp or the home, removed at the end.
+    each way. A node that does not share the cache directory gets a copy in /tmp or the home, which
+    is removed at the end.
 
     Exit status: 0 without a FAIL, 1 with a FAIL, 3 if nothing could be checked.
     """
