@@ -94,8 +94,8 @@ def inventory(number: int) -> Inventory:
     facts = {**FACTS, "ipoib mode ib0": "datagram"}
     modules = ("mlx5_core", "mlx5_ib", "ib_uverbs", "ib_ipoib")
     return Inventory(
-        found.name, found, (adapter(), hca()), (port(lid=number + 1),), (), (), (), (), modules,
-        facts,
+        found.name, found, adapters=(adapter(), hca()), rdma_ports=(port(lid=number + 1),),
+        modules=modules, facts=facts,
     )  # fmt: skip
 
 

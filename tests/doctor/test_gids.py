@@ -26,7 +26,7 @@ def preflight(*tables: Table) -> Preflight:
     cards: list[tuple[Card, ...]] = [(nodes.ROCE[0]._replace(table=one),) for one in tables]
     of = fabric(*cards)
     known = tuple(
-        Inventory(one.name, one, one.adapters, one.rdma_ports, (), (), (), (), (), one.facts)
+        Inventory(one.name, one, adapters=one.adapters, rdma_ports=one.rdma_ports, facts=one.facts)
         for one in of.nodes
     )
     return Preflight(of, known)

@@ -75,9 +75,9 @@ def test_no_sign_of_a_formula_begins_a_cell(sign: str) -> None:
 def test_curves_of_other_suites_have_rows_of_their_own() -> None:
     figure = Estimate(116.96e6, 116.96e6, 116.96e6, 0.0, 1, 0)
     curve = SuiteCurve(
-        "osu", "5.7.1", "osu_bw", "OSU MPI Bandwidth Test", "one-way stream", "bandwidth", "mean",
-        "MB = 10^6 bytes (OSU)", 1, 3, (SuitePoint(4 << 20, figure, 3),), pattern="bandwidth",
-        source="osu.log",
+        "osu", "5.7.1", "osu_bw", "OSU MPI Bandwidth Test", 1, what="one-way stream",
+        quantity="bandwidth", statistic="mean", unit_rule="MB = 10^6 bytes (OSU)", last_line=3,
+        points=(SuitePoint(4 << 20, figure, 3),), pattern="bandwidth", source="osu.log",
     )  # fmt: skip
     judged = sample.judged()
     launch = msgspec.structs.replace(judged.run.launches[0], curves=(curve,))

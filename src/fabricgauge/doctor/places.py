@@ -231,7 +231,7 @@ class Cluster(msgspec.Struct, frozen=True, dict=True):
         inventories = {inventory.name: inventory for inventory in self.preflight.inventories}
         nodes = []
         for probe in self.preflight.fabric.nodes:
-            empty = Inventory(probe.name, probe, (), (), (), (), (), (), (), {})
+            empty = Inventory(probe.name, probe)
             inventory = inventories.get(probe.name, empty)
             if self.preflight.fabric.virtual:
                 inventory = msgspec.structs.replace(

@@ -83,35 +83,41 @@ class Stack(msgspec.Struct, frozen=True):
     path: str
 
 
-class Inventory(msgspec.Struct, frozen=True):
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
+    """The values of a printout, a section, or all of a node; empty if they are not mentioned.
+
+    ``routes`` are those of the main table, ``tables`` those of all others, which ``rules`` may
+    name; rules are in the order in which they apply. ``facts`` are further facts under the names in
+    docs/development/facts.md. ``troubles`` are sentences on values that could not be read.
+    ``printed_interfaces`` are those of ``ip addr``.
+    """
+
+    adapters: tuple[Adapter, ...] = ()
+    rdma_ports: tuple[RdmaPort, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    nearness: tuple[Nearness, ...] = ()
+    gpu_links: tuple[GpuLink, ...] = ()
+    routes: tuple[Route, ...] = ()
+    rules: tuple[RoutingRule, ...] = ()
+    tables: tuple[Route, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+    modules: tuple[str, ...] = ()
+    printed_interfaces: tuple[Interface, ...] = ()
+    facts: dict[str, str] = {}
+    troubles: tuple[str, ...] = ()
+
+
+class Inventory(Parts, frozen=True):
     """One node with all values of its answers.
 
     ``node`` is the result of the quick probe, a ``Skipped`` if there are only printouts of single
-    tools. ``facts`` are further facts under the names in docs/development/facts.md. ``troubles``
-    are sentences on values that could not be read. ``sources`` are the sections or files that were
-    read, so that a reader can look up a figure in the bundle. ``routes`` are those of the main
-    table.
+    tools; its interfaces have more weight than printed ones. ``sources`` are the sections or files
+    that were read, so that a reader can look up a figure in the bundle.
     """
 
     name: str
     node: Node | Skipped
-    adapters: tuple[Adapter, ...]
-    rdma_ports: tuple[RdmaPort, ...]
-    gpus: tuple[Gpu, ...]
-    nearness: tuple[Nearness, ...]
-    routes: tuple[Route, ...]
-    stacks: tuple[Stack, ...]
-    modules: tuple[str, ...]
-    facts: dict[str, str]
-    troubles: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
-    #: Routing rules in the order in which they apply; empty if unknown.
-    rules: tuple[RoutingRule, ...] = ()
-    #: Routes of all tables except the main one; rules may name these tables.
-    tables: tuple[Route, ...] = ()
-
-    #: Interfaces in a printout of ``ip addr``; those of ``node`` have more weight.
-    printed_interfaces: tuple[Interface, ...] = ()
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:

@@ -35,26 +35,33 @@ class Expected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rules: dict[str, Outcome] = {}
 
 
-class Reference(msgspec.Struct, frozen=True):
-    """One published table or set of headline figures.
+class PublishedFigures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The origin of one published table or set of headline figures.
 
     ``where`` is the place in the document, ``network`` the network in the words of ``--network``
-    (empty if the figures belong to none), ``caveat`` a warning about the figures, ``audit`` the
-    expected verdict on them (empty: none). Curves are in SI units; their lines count the rows of
-    the printed table. ``table`` holds data that are not curves: counts, link rates, shares.
+    (empty if the figures belong to none), ``caveat`` a warning about the figures, ``expected`` the
+    expected verdict on them. ``table`` holds data that are not curves: counts, link rates, shares.
     """
 
     name: str
     title: str
-    document: Document
     where: str
-    hardware: str
-    software: str
-    network: str
     caveat: str
-    curves: tuple[SuiteCurve, ...] = ()
+    hardware: str = ""
+    software: str = ""
+    network: str = ""
     table: PrintedTable | None = None
     expected: Expected | None = None
+
+
+class Reference(PublishedFigures, frozen=True, kw_only=True):
+    """Published figures with their document.
+
+    Curves are in SI units; their lines count the rows of the printed table.
+    """
+
+    document: Document
+    curves: tuple[SuiteCurve, ...] = ()
 
     @property
     def provenance(self) -> str:

@@ -225,47 +225,54 @@ class LogEvidence(msgspec.Struct, frozen=True):
         return ""
 
 
-class SuiteCurve(msgspec.Struct, frozen=True, tag_field="record", tag="suite_curve"):
-    """One quantity of one benchmark over message sizes, from one output.
+class SuiteHeading(msgspec.Struct, frozen=True):
+    """Facts above a table that hold for all its curves.
 
     ``suite`` and ``benchmark`` are the usual names (``osu``, ``imb``, ``perftest``;
-    ``osu_put_bw``, ``PingPong``, ``ib_write_lat``), ``title`` is the output's heading. ``what``
-    describes a figure (``half round trip``, ``one-way stream``). ``pattern`` is the engine's
-    pattern that moves the same bytes in the same way, None if none does. The figure is the sum over
-    ``directions`` and over ``pairs`` of ranks; ``ranks`` is None if unknown. ``unit_rule`` is the
-    meaning of the printed unit, e.g. ``MB = 10^6 bytes (OSU)``. ``transport`` is ``tcp`` or
+    ``osu_put_bw``, ``PingPong``, ``ib_write_lat``), ``title`` is the output's heading. A figure is
+    the sum over ``pairs`` of ranks; ``ranks`` is None if unknown. ``transport`` is ``tcp`` or
     ``rdma`` if the log names it, else empty. ``settings`` are facts of the heading that belong to
-    the figure (window, datatype, device, MTU); ``hosts`` are the hosts in the log, in the order of
-    ranks. Bytes moved between ``origin`` and ``target`` (ranks; 0 for a client, 1 for its server).
-    ``cut_off`` is empty for a complete table, else the sign that its end is missing. ``source`` is
-    the file or the reference of the curve. ``evidence`` are the log's facts on nodes and network,
-    for the rules.
+    the figures (window, datatype, device, MTU); ``hosts`` are the hosts in the log, in the order of
+    ranks. ``evidence`` are the log's facts on nodes and network, for the rules.
     """
 
     suite: str
     version: str
     benchmark: str
     title: str
+    first_line: int
+    pairs: int = 1
+    ranks: int | None = None
+    transport: Literal["tcp", "rdma", ""] = ""
+    settings: dict[str, str] = {}
+    hosts: tuple[str, ...] = ()
+    evidence: LogEvidence = LogEvidence()
+
+
+class SuiteCurve(SuiteHeading, frozen=True, kw_only=True, tag_field="record", tag="suite_curve"):
+    """One quantity of one benchmark over message sizes, from one output.
+
+    ``what`` describes a figure (``half round trip``, ``one-way stream``). ``pattern`` is the
+    engine's pattern that moves the same bytes in the same way, None if none does. The figure is the
+    sum over ``directions`` too. ``unit_rule`` is the meaning of the printed unit, e.g. ``MB = 10^6
+    bytes (OSU)``. Bytes moved between ``origin`` and ``target`` (ranks; 0 for a client, 1 for its
+    server). ``cut_off`` is empty for a complete table, else the sign that its end is missing.
+    ``source`` is the file or the reference of the curve.
+    """
+
     what: str
     quantity: Quantity
     statistic: Statistic
     unit_rule: str
-    first_line: int
     last_line: int
     points: tuple[SuitePoint, ...]
     pattern: Pattern | None = None
     directions: int = 1
     origin: int = 0
     target: int = 1
-    pairs: int = 1
-    ranks: int | None = None
-    transport: Literal["tcp", "rdma", ""] = ""
-    settings: dict[str, str] = {}
-    hosts: tuple[str, ...] = ()
     failures: tuple[Failure, ...] = ()
     cut_off: str = ""
     source: str = ""
-    evidence: LogEvidence = LogEvidence()
 
     @property
     def processes(self) -> str:

@@ -31,8 +31,8 @@ def curve(
         for size, v in points.items()
     )
     return SuiteCurve(
-        "fabricgauge", "", pattern, pattern, "", quantity, "median", "", 0, 0, made,
-        pattern=pattern, ranks=ranks,
+        "fabricgauge", "", pattern, pattern, 0, ranks=ranks, what="", quantity=quantity,
+        statistic="median", unit_rule="", last_line=0, points=made, pattern=pattern,
     )  # fmt: skip
 
 

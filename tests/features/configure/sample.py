@@ -34,7 +34,7 @@ def adapter(bus: str, *interfaces: str, product: str = "XL710", lanes: str = "")
 
 def inventory(name: str, *interfaces: Interface, adapters: tuple[Adapter, ...] = ()) -> Inventory:
     node = Node(name, name, f"boot-{name}", "4026531840", 2, "6.1", interfaces, {})
-    return Inventory(name, node, adapters, (), (), (), (), (), (), {})
+    return Inventory(name, node, adapters=adapters)
 
 
 def network(name: str = "net40", **more: object) -> NetworkDescription:

@@ -48,11 +48,12 @@ def inventory(number: int, firmware: str = "6.01", interface: str = "enp97s0") -
         (), (), number, 1, UNSAID, 4096, UNSAID,
     )  # fmt: skip
     return Inventory(
-        f"c{number}", node(number, interface), (ethernet, hca), (port,),
-        (Gpu(0, "H100", "0000:17:00.0", 0, ()), Gpu(1, "H100", "0000:db:00.0", 1, ())),
-        (Nearness(0, "mlx5_0", "PIX"), Nearness(1, "mlx5_0", "SYS")), (),
-        (Stack("openmpi", "4.1.6", "/opt/ompi/bin/mpirun"),), (),
-        {"memory bytes": str(384 << 30)}, sources=("/sys/bus/pci",),
+        f"c{number}", node(number, interface), ("/sys/bus/pci",), adapters=(ethernet, hca),
+        rdma_ports=(port,),
+        gpus=(Gpu(0, "H100", "0000:17:00.0", 0, ()), Gpu(1, "H100", "0000:db:00.0", 1, ())),
+        nearness=(Nearness(0, "mlx5_0", "PIX"), Nearness(1, "mlx5_0", "SYS")),
+        stacks=(Stack("openmpi", "4.1.6", "/opt/ompi/bin/mpirun"),),
+        facts={"memory bytes": str(384 << 30)},
     )  # fmt: skip
 
 
@@ -63,9 +64,7 @@ def surveyed(hostile: bool = False) -> Surveyed:
     found[2] = inventory(3, interface=HOSTILE if hostile else "enp182s0")
     reason = HOSTILE if hostile else "c8 could not be reached (exit status 255): No route to host"
     name = HOSTILE if hostile else "c8"
-    lost = Inventory(
-        name, Skipped(reason), (), (), (), (), (), (), (), {}, troubles=(reason,)
-    )  # fmt: skip
+    lost = Inventory(name, Skipped(reason), troubles=(reason,))
     half = msgspec.structs.replace(
         found[6], troubles=("c7: the answer was cut off in section 'late'",)
     )

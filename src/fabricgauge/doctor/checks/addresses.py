@@ -149,7 +149,7 @@ def _find_addresses_of_head(
     head = cluster.preflight.head
     if head is None:
         return
-    inventory = Inventory(head.node.name, head.node, (), (), (), (), (), (), (), {})
+    inventory = Inventory(head.node.name, head.node)
     head_node = KnownNode(head.node.name, head.node, inventory, head.node.facts)
     usable_places = (
         place

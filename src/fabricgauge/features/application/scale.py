@@ -366,7 +366,8 @@ def _curve(app: Application, profile: ApplicationProfile | None) -> tuple[SuiteC
     time = Estimate(profile.wall_s, profile.wall_s, profile.wall_s, 0.0, 1, 1)
     return (
         SuiteCurve(
-            "application", "", app.argv[0], app.argv[0], "whole run", "time", "single", "s", 0, 0,
-            (SuitePoint(None, time, 0),), ranks=profile.size,
+            "application", "", app.argv[0], app.argv[0], 0, ranks=profile.size, what="whole run",
+            quantity="time", statistic="single", unit_rule="s", last_line=0,
+            points=(SuitePoint(None, time, 0),),
         ),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from itertools import compress, repeat
 from typing import Any, Literal
 
 import msgspec
+from msgspec.structs import asdict
 
 from fabricgauge.logs.readers.interface import LogLine
 from fabricgauge.model.estimate import Estimate
@@ -13,38 +14,19 @@ from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.suite import (
     Besides,
     Failure,
-    LogEvidence,
     Quantity,
     Statistic,
     SuiteCurve,
     SuitePoint,
     Trouble,
 )
+from fabricgauge.model.suite import SuiteHeading as SuiteHeading
 
 #: No suite prints more sizes; further rows are dropped, so that memory stays bounded.
 MOST_ROWS = 10_000
 SHOWN_CHARACTERS = 200
 #: Sizes and counts stay below: larger whole numbers are not exact in all JSON readers.
 _MOST = 1 << 53
-
-
-class SuiteHeading(msgspec.Struct, frozen=True):
-    """Facts above a table that hold for all its curves; fields as in ``SuiteCurve``.
-
-    An empty setting is left out.
-    """
-
-    suite: str
-    version: str
-    benchmark: str
-    title: str
-    first_line: int
-    pairs: int = 1
-    ranks: int | None = None
-    transport: Literal["tcp", "rdma", ""] = ""
-    settings: dict[str, str] = {}
-    hosts: tuple[str, ...] = ()
-    evidence: LogEvidence = LogEvidence()
 
 
 class SuiteColumn(msgspec.Struct, frozen=True):
@@ -258,14 +240,13 @@ class SuiteTable:
         settings: dict[str, str],
         cut_off: str,
     ) -> SuiteCurve:
-        heading = self.heading
-        settings = settings | column.settings if column.settings else settings
+        facts = asdict(self.heading)
+        facts["settings"] = settings | column.settings if column.settings else settings
         return SuiteCurve(
-            heading.suite, heading.version, heading.benchmark, heading.title, column.what,
-            column.quantity, column.statistic, column.unit_rule, heading.first_line,
-            self._last_line, tuple(points), column.pattern, column.directions, column.origin,
-            column.target, heading.pairs, heading.ranks, heading.transport, settings,
-            heading.hosts, tuple(self._failures), cut_off, "", heading.evidence,
+            **facts, what=column.what, quantity=column.quantity, statistic=column.statistic,
+            unit_rule=column.unit_rule, last_line=self._last_line, points=tuple(points),
+            pattern=column.pattern, directions=column.directions, origin=column.origin,
+            target=column.target, failures=tuple(self._failures), cut_off=cut_off,
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import msgspec
 from fabricgauge.model.errors import FabricgaugeError, UsageError
 from fabricgauge.model.estimate import Estimate
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.reference import Document, Expected, PrintedTable, Reference
+from fabricgauge.model.reference import Document, PublishedFigures, Reference
 from fabricgauge.model.suite import Besides, Quantity, Statistic, SuiteCurve, SuitePoint
 from fabricgauge.store.files import toml
 
@@ -43,16 +43,9 @@ class ReferenceColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     benchmark: str = ""
 
 
-class ReferenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReferenceEntry(PublishedFigures, frozen=True, kw_only=True):
     """One ``[[reference]]``: ``columns`` with ``points``, a ``table``, or both."""
 
-    name: str
-    title: str
-    where: str
-    caveat: str
-    hardware: str = ""
-    software: str = ""
-    network: str = ""
     suite: str = ""
     version: str = ""
     benchmark: str = ""
@@ -60,13 +53,11 @@ class ReferenceEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transport: Literal["tcp", "rdma", ""] = ""
     ranks: int | None = None
     pairs: int = 1
-    settings: dict[str, str] = {}
+    settings: dict[str, str] = msgspec.field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     cut_off: str = ""
     columns: tuple[ReferenceColumn, ...] = ()
     points: tuple[tuple[ReferenceCell, ...], ...] = ()
-    table: PrintedTable | None = None
-    expected: Expected | None = None
 
 
 class ReferenceFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -228,10 +219,8 @@ def reference(name: str) -> Reference:
     for stem in stems():
         if name.startswith(f"{stem}-") and name in content(stem).entries:
             document, entry = content(stem).document, content(stem).entries[name]
-            return Reference(
-                name, entry.title, document, entry.where, entry.hardware, entry.software,
-                entry.network, entry.caveat, tuple(curves(entry)), entry.table, entry.expected,
-            )  # fmt: skip
+            figures = {key: getattr(entry, key) for key in PublishedFigures.__struct_fields__}
+            return Reference(**figures, document=document, curves=tuple(curves(entry)))
     longer_names = [longer for longer in names() if name and name in longer]
     close_names = get_close_matches(name, names(), n=3, cutoff=0.5) or longer_names[:3]
     hint = f"did you mean {' or '.join(close_names)}?"

@@ -30,8 +30,8 @@ def node(name: str, **known: object) -> Node:
 def inventory(name: str, **known: object) -> Inventory:
     facts = {"memory bytes": str(384 << 30)}
     made = Inventory(
-        name, node(name), (adapter(),), (), (), (), (), (Stack("openmpi", "4.1.6", ""),), (),
-        facts, sources=("/sys",),
+        name, node(name), ("/sys",), adapters=(adapter(),), stacks=(Stack("openmpi", "4.1.6", ""),),
+        facts=facts,
     )  # fmt: skip
     return msgspec.structs.replace(made, **known)
 

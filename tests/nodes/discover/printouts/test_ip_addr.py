@@ -7,7 +7,7 @@ from fabricgauge.nodes.discover.printouts.table import parse_named
 
 
 def interfaces(case: str) -> dict[str, Interface]:
-    return {one.name: one for one in read("ip_addr", case).interfaces}
+    return {one.name: one for one in read("ip_addr", case).printed_interfaces}
 
 
 @pytest.mark.parametrize("case", ["6.1--text", "6.1--d-text", "6.1--json", "6.1--d-json"])
@@ -34,7 +34,7 @@ def test_a_bridge_is_known_by_its_ports_and_a_bond_by_its_flag() -> None:
         "4: bond0: <BROADCAST,MASTER,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP\n"
         "5: eth1: <BROADCAST,SLAVE,UP,LOWER_UP> mtu 1500 qdisc mq master bond0 state UP\n"
     )
-    drivers = {one.name: one.driver for one in parse("ip_addr", text).interfaces}
+    drivers = {one.name: one.driver for one in parse("ip_addr", text).printed_interfaces}
     assert (drivers["storage"], drivers["bond0"]) == ("bridge", "bonding")
     assert isinstance(drivers["eth0"], Skipped)
 
@@ -47,11 +47,11 @@ def test_a_bridge_is_known_by_its_ports_and_a_bond_by_its_flag() -> None:
 def test_each_usual_name_is_known(name: str) -> None:
     parts = parse_named(name, raw("ip_addr", "6.1--text"))
     assert parts is not None
-    assert len(parts.interfaces) == 6
+    assert len(parts.printed_interfaces) == 6
 
 
 @pytest.mark.parametrize("text", ['Object "adr" is unknown\n', "[{]", "[]", "", "1: lo: <"])
 def test_other_text_is_a_trouble_and_no_interface(text: str) -> None:
     parts = parse("ip_addr", text)
-    assert not parts.interfaces
+    assert not parts.printed_interfaces
     assert bool(parts.troubles) == (text != "[]")

@@ -28,7 +28,7 @@ def inventory(name: str, interface: str, link: PcieLink | Skipped, *ports: RdmaP
         make_adapter("x", "ethernet"), bus="0000:61:00.0", pcie_now=link,
         interfaces=(interface,), rdma_devices=("mlx5_0",),
     )  # fmt: skip
-    return Inventory(name, Skipped("x"), (adapter,), ports, (), (), (), (), (), {})
+    return Inventory(name, Skipped("x"), adapters=(adapter,), rdma_ports=ports)
 
 
 def port(**known: object) -> RdmaPort:

@@ -57,7 +57,7 @@ def parse_interfaces(text: str, argument: str = "") -> Parts:
         interfaces = tuple(_build_interface(section, link, links) for link in links)
     except ProbeError as error:
         return Parts(troubles=(str(error).partition("; see")[0].removeprefix(": "),))
-    return Parts(interfaces=interfaces)
+    return Parts(printed_interfaces=interfaces)
 
 
 def _build_interface(section: AnswerSection, link: IpLink, links: Iterable[IpLink]) -> Interface:

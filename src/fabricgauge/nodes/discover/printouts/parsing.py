@@ -16,17 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Interface
-from fabricgauge.model.inventory import (
-    Adapter,
-    Gpu,
-    GpuLink,
-    Nearness,
-    RdmaPort,
-    Route,
-    RoutingRule,
-    Stack,
-)
+from fabricgauge.model.inventory import Adapter, RdmaPort
+from fabricgauge.model.inventory import Parts as Parts
 from fabricgauge.model.words.port_counters import kind_of
 
 _T = TypeVar("_T")
@@ -216,27 +207,6 @@ def parse_guid(text: str, label: str) -> str | Skipped:
     if not _HEX.fullmatch(digits) or not digits.strip("0"):
         return skip_unread(text, label)
     return f"0x{digits:0>16}"
-
-
-class Parts(msgspec.Struct, frozen=True):
-    """The values of a single printout or section; fields that it does not mention are empty.
-
-    ``troubles`` are sentences on lines that could not be understood, with their numbers.
-    """
-
-    adapters: tuple[Adapter, ...] = ()
-    rdma_ports: tuple[RdmaPort, ...] = ()
-    gpus: tuple[Gpu, ...] = ()
-    nearness: tuple[Nearness, ...] = ()
-    gpu_links: tuple[GpuLink, ...] = ()
-    routes: tuple[Route, ...] = ()
-    rules: tuple[RoutingRule, ...] = ()
-    tables: tuple[Route, ...] = ()
-    stacks: tuple[Stack, ...] = ()
-    modules: tuple[str, ...] = ()
-    interfaces: tuple[Interface, ...] = ()
-    facts: dict[str, str] = {}
-    troubles: tuple[str, ...] = ()
 
 
 #: Words for no value: lshw's, ethtool's, fi_info's.

@@ -199,7 +199,6 @@ def merge_sources(
         nearness=tuple(
             dict.fromkeys(entry for source in sources for entry in source.parts.nearness)
         ),
-        routes=next((source.parts.routes for source in sources if source.parts.routes), ()),
         stacks=_merge_once(
             (stack for source in sources for stack in source.parts.stacks),
             lambda stack: (stack.kind, stack.version),
@@ -209,11 +208,14 @@ def merge_sources(
         facts=dict(sorted(facts.items())),
         troubles=tuple(distinct_troubles[:MAX_TROUBLES] + hidden_line),
         sources=tuple(source.name for source in sources if source.parts != Parts()),
-        rules=next((source.parts.rules for source in sources if source.parts.rules), ()),
-        tables=next((source.parts.tables for source in sources if source.parts.tables), ()),
+        # Of these the first source that knows any knows all.
+        **{
+            field: next(filter(None, (getattr(source.parts, field) for source in sources)), ())
+            for field in ("gpu_links", "routes", "rules", "tables")
+        },
         # ip link has no addresses, and ip addr may have them.
         printed_interfaces=_merge_once(
-            (interface for source in sources for interface in source.parts.interfaces),
+            (interface for source in sources for interface in source.parts.printed_interfaces),
             lambda interface: interface.name,
             lambda interface: interface.addresses,
         ),
