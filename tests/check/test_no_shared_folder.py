@@ -30,7 +30,7 @@ def inside(name: str, node: str, *argv: str) -> str:
 def hide(name: str, options: Mapping[str, str]) -> None:
     """Give each node folders of its own in the place of those that it shares with the head."""
     for node, words in options.items():
-        for folder in SHARED:
+        for folder in (*SHARED, "/dev/shm"):
             inside(name, node, "mount", "-t", "tmpfs", "-o", words, "tmpfs", folder)
 
 

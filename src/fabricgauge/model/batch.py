@@ -16,6 +16,8 @@ EACH_PORTS, EACH_RAILS, EACH_DEVICES = "{ports}", "{rails}", "{devices}"
 ONE_DEVICE, ONE_UNIT = "{device}", "{unit}"
 #: Placeholder for the launcher of the MPI that a carried job finds on its first node.
 FOUND_MPIEXEC = "{mpiexec}"
+#: Placeholder for the folder on each node that holds the programs of a carried job.
+FOUND_BASE = "{base}"
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ class Site:
         return self.directory.path / "raw" / FETCHED / "job-7.tar.gz"
 
     def fetch(self) -> tuple[str, ...]:
-        return fetch_results(self.directory, Request(2), str(self.base), OVER)
+        return fetch_results(self.directory, Request(2), (str(self.base),), OVER)
 
 
 @pytest.fixture

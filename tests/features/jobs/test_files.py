@@ -6,14 +6,15 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.check.plan.test_pair_jobs import TEMPLATE, names
+from tests.features.jobs.test_pair_queue import ENGINE
 
 from fabricgauge.check.plan.round_robin import pair_plan
 from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import ClaimedAttempts, end_of_launch, find_attempts
-from fabricgauge.features.jobs.collect import collect_results
+from fabricgauge.features.jobs.collect import GaveUp, collect_results
 from fabricgauge.features.jobs.job import limit_s
 from fabricgauge.features.jobs.slurm.slurm import JobState
-from fabricgauge.features.jobs.submit import MAX_LOOKS, wait_for_files
+from fabricgauge.features.jobs.submit import MAX_LOOKS, wait_for_files, write_rest_job
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.batch import Batch, BatchJob, Request
 from fabricgauge.model.errors import CannotRun
@@ -32,6 +33,7 @@ from fabricgauge.store.run_files import (
     ResultLine,
     append_job,
     append_records,
+    read_batch,
     write_batch,
 )
 
@@ -138,10 +140,22 @@ def test_nodes_that_said_nothing_are_told_with_the_reason(directory: RunDirector
 
 
 def test_a_node_left_alone_by_those_without_room_measures_nothing(directory: RunDirectory) -> None:
-    carried = "0: end\n1: fail /tmp/x cannot hold the program: No space left on device\n"
-    attempt(directory, discovered="", carried=carried)
+    unable = "c2 /tmp/x cannot hold the program: No space left on device\n"
+    attempt(directory, discovered="", unable=unable)
     with pytest.raises(CannotRun, match="two nodes.*c2 cannot measure: /tmp/x cannot hold"):
         collect_results(directory, TARGET, {"7": JobState("COMPLETED")})
+
+
+def test_a_first_node_without_room_leaves_the_others_to_another_job(
+    directory: RunDirectory,
+) -> None:
+    attempt(directory, nodes="c1\nc2\nc3\n", unable="c1 /tmp/x: No space left on device\n")
+    with pytest.raises(GaveUp, match="c1 cannot measure: /tmp/x: No space left on device$"):
+        collect_results(directory, TARGET, {"7": JobState("FAILED")})
+    batch = msgspec.structs.replace(read_batch(directory), request=Request(3, partition="p"))
+    written = write_rest_job(directory, TARGET, batch, ENGINE, "")
+    assert {"--nodes=2", "--nodelist=c2,c3", "--partition=p"} <= set(written.options)
+    assert {node for launch in written.job.launches for node in launch.nodes} == {"0", "1"}
 
 
 def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:

@@ -72,24 +72,23 @@ class Attempt(msgspec.Struct, frozen=True):
         facts_by_name = {
             name: value for name, value in reversed(slurm_facts) if value not in _NO_VALUES
         }
-        return {f"Slurm {name}": facts_by_name[name] for name in _FACTS if name in facts_by_name}
+        facts = {f"Slurm {name}": facts_by_name[name] for name in _FACTS if name in facts_by_name}
+        place = _read(self.path / "base").strip()
+        return {**facts, **({"Place of the carried programs": place} if place else {})}
 
     def trouble(self) -> str:
         """Return the error messages of the step that asked the nodes."""
         return " ".join(_read(self.path / "discovered.err").split())[:500]
 
     def unable(self) -> dict[str, str]:
-        """Return the nodes that cannot hold the carried programs, each with the reason."""
-        if not (self.path / "carried").exists():
-            return {}
-        tasks = by_task(_read(self.path / "carried").split("\n"))
-        reasons = dict[str, str]()
-        for task, node in enumerate(self.nodes):
-            lines = tasks.get(task, [])
-            if "end" not in lines:
-                failed = (line.removeprefix("fail ") for line in lines if line.startswith("fail "))
-                reasons[node] = next(failed, "the copy of the programs was broken off")
-        return reasons
+        """Return the nodes that cannot take part in a carried job, each with the reason."""
+        rows = (line.partition(" ") for line in _read(self.path / "unable").splitlines())
+        return {node: reason for node, _, reason in rows if node in self.nodes}
+
+    @property
+    def gave_up(self) -> bool:
+        """Check if the job's first node could hold nothing, so that no node was asked."""
+        return bool(self.unable()) and not (self.path / "discovered").exists()
 
     def connected(self) -> Iterator[tuple[str, dict[int, str], dict[str, str]]]:
         """Yield each round of connections: its subnet, the nodes by number, the output of each.

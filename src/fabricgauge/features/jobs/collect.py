@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -48,6 +48,10 @@ from fabricgauge.store.run_files import (
 _BROKEN = ("FAILED", "BOOT_FAIL", "NODE_FAIL")
 
 
+class GaveUp(CannotRun):
+    """The first node of a job could hold nothing; a job of the other nodes may measure."""
+
+
 def collect_results(directory: RunDirectory, target: Target, states: dict[str, JobState]) -> None:
     """Add the new results of the jobs to the run.
 
@@ -70,7 +74,7 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
         fabric, plan = _write_pairs(directory, target, pairs, begun_attempts)
     elif not plan_is_there:
         fabric, plan = _write_job(
-            directory, target, jobs_by_folder[begun_attempts[-1].folder], begun_attempts[-1]
+            directory, target, jobs_by_folder[begun_attempts[-1].folder], begun_attempts
         )
     else:
         fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
@@ -99,28 +103,25 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
 
 
 def _write_job(
-    directory: RunDirectory, target: Target, job: BatchJob, last: Attempt
+    directory: RunDirectory, target: Target, job: BatchJob, begun_attempts: Sequence[Attempt]
 ) -> tuple[Fabric, Plan]:
     """Write the fabric of a job's last start, and its launches on the networks that it had."""
-    unable = last.unable()
+    last = begun_attempts[-1]
+    given_up = _unable_nodes(attempt for attempt in begun_attempts if attempt.gave_up)
+    unable = {**given_up, **last.unable()}
     answers = {node: raw for node, raw in last.answers().items() if node not in unable}
-    fabric = _fabric(directory, target, answers, last.nodes)
-    fabric = msgspec.structs.replace(
-        fabric,
-        unreached=tuple(
-            Unreached(node.name, f"{node.name} cannot measure: {unable[node.name]}", answers=True)
-            if node.name in unable
-            else node
-            for node in fabric.unreached
-        ),
-    )
+    nodes = tuple(dict.fromkeys((*given_up, *last.nodes)))
+    fabric = _name_unable(_fabric(directory, target, answers, nodes), unable)
     places = last.nodes
     last = msgspec.structs.replace(
         last, nodes=tuple(node for node in last.nodes if node not in unable)
     )
-    reasons = "; ".join(node.reason for node in fabric.unreached[:3])
+    reasons = "; ".join(node.reason for node in fabric.unreached if node.name in unable)
     if unable and len(last.nodes) < 2:
         raise CannotRun(f"job {last.job} measured nothing, which takes two nodes: {reasons}")
+    if begun_attempts[-1].gave_up:
+        raise GaveUp(f"job {last.job} measured nothing: {reasons}")
+    reasons = "; ".join(node.reason for node in fabric.unreached[:3])
     if not fabric.nodes:
         raise CannotRun(f"job {last.job} could not discover its nodes: {reasons}; {last.trouble()}")
     of = (target.request, target.declared, fabric, last.nodes)
@@ -153,7 +154,7 @@ def _write_pairs(
     """Write what all pairs' jobs have found so far; a network joins the nodes that are in it."""
     nodes = tuple(dict.fromkeys(node for launch in pairs.launches for node in launch.nodes))
     answers = {node: raw for attempt in begun_attempts for node, raw in attempt.answers().items()}
-    fabric = _fabric(directory, target, answers, nodes)
+    fabric = _name_unable(_fabric(directory, target, answers, nodes), _unable_nodes(begun_attempts))
     is_planned = (directory.path / "plan.json").exists()
     added = directory.read("plan.json", Plan).launches if is_planned else ()
     rechecks = (launch for launch in added if launch.purpose == "again")
@@ -180,6 +181,20 @@ def _write_pairs(
     )
     plan = msgspec.structs.replace(pairs, launches=launches)
     return _write(directory, fabric, plan, rounds, begun_attempts[-1] if begun_attempts else None)
+
+
+def _unable_nodes(attempts: Iterable[Attempt]) -> dict[str, str]:
+    return {node: reason for attempt in attempts for node, reason in attempt.unable().items()}
+
+
+def _name_unable(fabric: Fabric, unable: dict[str, str]) -> Fabric:
+    unreached = tuple(
+        Unreached(node.name, f"{node.name} cannot measure: {unable[node.name]}", answers=True)
+        if node.name in unable
+        else node
+        for node in fabric.unreached
+    )
+    return msgspec.structs.replace(fabric, unreached=unreached)
 
 
 def _join_rounds(network: str, rounds: Sequence[Connectivity]) -> Connectivity:

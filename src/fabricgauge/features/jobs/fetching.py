@@ -7,10 +7,18 @@ import io
 import re
 import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fabricgauge.features.jobs.slurm.slurm import JobState, first_node, placing_options
+from fabricgauge.features.jobs.numbers import number_by_folder
+from fabricgauge.features.jobs.slurm.script import first_attempt
+from fabricgauge.features.jobs.slurm.slurm import (
+    GaveUp,
+    JobState,
+    find_given_up,
+    first_node,
+    placing_options,
+)
 from fabricgauge.model.batch import Request
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.nodes import process
@@ -32,66 +40,94 @@ _MEMBER = re.compile(
     r"(?:raw(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,100}){2,3}|job-[0-9]+/out-[0-9]+\.txt)"
 )
 
-#: The node runs this script; $1 is the folder. tar's status is the script's: a pipe would hide it.
+#: The node runs this script; $1 is the job, the others are folders that may have its results. tar's
+#: status is the script's: a pipe would hide it.
 _PACK = """
-if [ ! -d "$1" ] || [ -L "$1" ] || [ ! -O "$1" ]; then
-    echo "no results in $1 on $(hostname)" >&2
-    exit 1
-fi
-cd -- "$1" || exit 1
-exec 4>&1
-status=$({ { tar -czf - raw; echo "$?" >&3; } | base64 >&4; } 3>&1) || exit 1
-exit "$status"
+job=$1
+shift
+for folder; do
+    [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ] || continue
+    cat "$folder"/raw/attempt-*/job 2>/dev/null | grep -qx -- "$job" || continue
+    cd -- "$folder" || exit 1
+    exec 4>&1
+    status=$({ { tar -czf - raw; echo "$?" >&3; } | base64 >&4; } 3>&1) || exit 1
+    exit "$status"
+done
+echo "no results in $* on $(hostname)" >&2
+exit 1
 """
-#: The node runs this script once the results are stored; $1 is the folder.
+#: The node runs this script once the results are stored; the words are those of _PACK.
 _REMOVE = """
-[ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] || exit 0
-rm -rf -- "$1" || exit 1
-rmdir -- "${1%/*}" 2>/dev/null
+job=$1
+shift
+for folder; do
+    [ -d "$folder" ] && [ ! -L "$folder" ] && [ -O "$folder" ] || continue
+    cat "$folder"/raw/attempt-*/job 2>/dev/null | grep -qx -- "$job" || continue
+    rm -rf -- "$folder" || exit 1
+    rmdir -- "${folder%/*}" 2>/dev/null
+done
 exit 0
 """
 
 
 def fetch_results(
-    directory: RunDirectory, request: Request, base: str, states: Mapping[str, JobState]
+    directory: RunDirectory, request: Request, bases: Sequence[str], states: Mapping[str, JobState]
 ) -> tuple[str, ...]:
     """Fetch what jobs that are over left on their first nodes, unless it is here already.
 
-    A node's copy is removed once its archive is stored here; returns why copies stay on nodes.
+    It lies below one of ``bases``. A node's copy is removed once its archive is stored here;
+    returns why copies stay on nodes. A job whose first node could hold nothing counts as a start.
 
     Raises:
         CannotRun: a job's first node is unknown, or did not give the results.
     """
-    folder, remains = f"{base}/{directory.identity}", []
+    folders, remains = tuple(f"{base}/{directory.identity}" for base in bases), []
     for job, state in states.items():
         files = (directory.path / "raw").glob("attempt-*/job")
         if not state.over or job in {file.read_text("utf-8", "replace").strip() for file in files}:
             continue
+        if given_up := find_given_up(job):
+            _store_start(directory, job, given_up)
+            continue
         node = "" if _archive_of(directory, job).exists() else _store_archive(
-            directory, request, folder, job
+            directory, request, folders, job
         )  # fmt: skip
         unpack(directory, _archive_of(directory, job))
-        if trouble := _remove(request, folder, job, node):
+        if trouble := _remove(request, folders, job, node):
             remains.append(trouble)
     return tuple(remains)
+
+
+def _store_start(directory: RunDirectory, job: str, given_up: GaveUp) -> None:
+    """Write what the job would have written, had its first node had room."""
+    numbers = number_by_folder(directory)
+    folder = next(folder for folder, number in numbers.items() if number == job)
+    place = directory.path / "raw" / f"attempt-{first_attempt(folder)}"
+    nodes, unable = "\n".join(given_up.nodes), f"{given_up.node} {given_up.reason}"
+    writing.make_folder(place, directory.path)
+    for name, text in {"nodes": nodes, "unable": unable, "folder": folder, "job": job}.items():
+        writing.write_whole(place / name, f"{text}\n".encode(), directory.path)
 
 
 def _archive_of(directory: RunDirectory, job: str) -> Path:
     return directory.path / "raw" / FETCHED / f"job-{job}.tar.gz"
 
 
-def _store_archive(directory: RunDirectory, request: Request, folder: str, job: str) -> str:
+def _store_archive(
+    directory: RunDirectory, request: Request, folders: Sequence[str], job: str
+) -> str:
     """Store the archive of a job's results in the run directory; return the node that gave it."""
     node = first_node(job)
     if not node:
         raise CannotRun(
             f"Slurm no longer knows the nodes of job {job}; its results are on its first node, in"
-            f" {folder}/raw"
+            f" {' or '.join(folders)}"
         )
     completed = process.run(
-        _on_node(request, node, _PACK, folder), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
+        _on_node(request, node, _PACK, job, *folders), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
-    stay = f"They stay there in {folder}; fabricgauge collect {directory.path} tries again"
+    places = " or ".join(folders)
+    stay = f"They stay there in {places}; fabricgauge collect {directory.path} tries again"
     if completed.exit_code != 0 or not completed.stdout.strip():
         reason = _reason(completed.stderr)
         raise CannotRun(f"the results of job {job} were not fetched from {node}: {reason}. {stay}")
@@ -118,23 +154,23 @@ def _check(content: bytes) -> None:
             raise tarfile.TarError("the archive has no results")
 
 
-def _remove(request: Request, folder: str, job: str, node: str) -> str:
+def _remove(request: Request, folders: Sequence[str], job: str, node: str) -> str:
     """Remove the results from a job's first node; return why they stay there, if they do."""
     node = node or first_node(job)
     if not node:
-        return f"the results of job {job} are stored; a copy may remain on its first node: {folder}"
-    completed = process.run(_on_node(request, node, _REMOVE, folder), timeout_s=TIMEOUT_S)
+        return f"the results of job {job} are stored; a copy may remain on its first node"
+    completed = process.run(_on_node(request, node, _REMOVE, job, *folders), timeout_s=TIMEOUT_S)
     if completed.exit_code == 0:
         return ""
     reason = _reason(completed.stderr)
-    return f"the results of job {job} are stored; a copy remains in {folder} on {node}: {reason}"
+    return f"the results of job {job} are stored; a copy remains on {node}: {reason}"
 
 
-def _on_node(request: Request, node: str, script: str, folder: str) -> tuple[str, ...]:
+def _on_node(request: Request, node: str, script: str, *words: str) -> tuple[str, ...]:
     return (
         "srun", f"--nodelist={node}", "--nodes=1", "--ntasks=1", "--time=10", "--mpi=none",
         "--quiet", "--job-name=fabricgauge-fetch", *placing_options(request),
-        "sh", "-c", script, "sh", folder,
+        "sh", "-c", script, "sh", *words,
     )  # fmt: skip
 
 

@@ -23,7 +23,14 @@ from fabricgauge.features.jobs.slurm.script import (
 from fabricgauge.features.jobs.slurm.slurm import build_options
 from fabricgauge.lab.host_access import nodes_are_machines
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.batch import EACH_PORTS, EACH_SUBNET, FOUND_MPIEXEC, BatchJob, Request
+from fabricgauge.model.batch import (
+    EACH_PORTS,
+    EACH_SUBNET,
+    FOUND_BASE,
+    FOUND_MPIEXEC,
+    BatchJob,
+    Request,
+)
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.plan import Plan, PlannedLaunch
@@ -70,7 +77,7 @@ class JobWriter(msgspec.Struct, frozen=True):
     @property
     def _carried_engine(self) -> Engine:
         """The engine as the nodes have it after the job has carried it there."""
-        folder = f"{carried_base()}/{sha256(self._programs).hexdigest()[:DIGITS]}"
+        folder = f"{FOUND_BASE}/{sha256(self._programs).hexdigest()[:DIGITS]}"
         mpi = msgspec.structs.replace(self.engine.mpi, mpiexec=Path(FOUND_MPIEXEC))
         return msgspec.structs.replace(
             self.engine, path=Path(f"{folder}/{self.engine.path.name}"), mpi=mpi,
@@ -92,7 +99,7 @@ class JobWriter(msgspec.Struct, frozen=True):
         mpi_library = find_library(self.engine.mpi).soname
         return Carried(
             archive({name: (text.encode(), 0o600) for name, text in files.items()}),
-            self._programs, carried_base(), "carried",
+            self._programs, carried_bases(), "carried",
             tuple(dict.fromkeys((mpi_library, engine_library, *sonames))), self.engine.library,
             (str(self.engine.mpi.mpiexec), *LAUNCHER_NAMES.get(kind, ())),
         )  # fmt: skip
@@ -172,9 +179,9 @@ LAUNCHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 
 
-def carried_base() -> str:
-    """Return the private folder for a carried job's files, the same on all nodes."""
-    return usual_bases(str(Path.home()))[0]
+def carried_bases() -> tuple[str, ...]:
+    """Return the private folders for a carried job's files; its first node chooses one for all."""
+    return usual_bases(str(Path.home()))
 
 
 def archive(files: Mapping[str, tuple[bytes, int]]) -> bytes:

@@ -13,9 +13,9 @@ from fabricgauge.check.programs import engine_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import Target
 from fabricgauge.features.jobs.attempts import find_attempts
-from fabricgauge.features.jobs.collect import collect_results
+from fabricgauge.features.jobs.collect import GaveUp, collect_results
 from fabricgauge.features.jobs.fetching import fetch_results
-from fabricgauge.features.jobs.job import JobFiles, JobWriter, carried_base, plan_of
+from fabricgauge.features.jobs.job import JobFiles, JobWriter, carried_bases, plan_of
 from fabricgauge.features.jobs.numbers import (
     cluster_of,
     find_lost,
@@ -23,7 +23,7 @@ from fabricgauge.features.jobs.numbers import (
     wait_for_jobs,
     wait_for_lost,
 )
-from fabricgauge.features.jobs.request import target_of_jobs
+from fabricgauge.features.jobs.request import plan_of_jobs, target_of_jobs
 from fabricgauge.features.jobs.slurm import slurm
 from fabricgauge.features.jobs.slurm.slurm import FORGOTTEN, JobState
 from fabricgauge.model.absence import Skipped
@@ -95,8 +95,18 @@ def wait_and_judge(
     """
     batch = read_batch(directory)
     target = target_of_jobs(batch, settings, progress)
-    context, judged = _collect(directory, target)
-    for _ in range(MAX_FOLLOWING_JOBS if most_jobs is None else most_jobs):
+    jobs_left = MAX_FOLLOWING_JOBS if most_jobs is None else most_jobs
+    while True:
+        try:
+            context, judged = _collect(directory, target)
+            break
+        except GaveUp:
+            if not jobs_left:
+                raise
+            jobs_left -= 1
+            engine = engine_for(batch.mpi, progress)
+            submit_job(write_rest_job(directory, target, batch, engine, ""), directory)
+    for _ in range(jobs_left):
         if directory.complete or not (
             recheck_launches(context)
             or (batch.pairs is None and (_unsubmitted(context) or _without_culprits(context)))
@@ -121,7 +131,7 @@ def _collect(directory: RunDirectory, target: Target) -> tuple[RunContext, Judge
         request = read_batch(directory).request
         if request.carried:
             progress.stage("fetching the results from the job's first node")
-            for remains in fetch_results(directory, request, carried_base(), states):
+            for remains in fetch_results(directory, request, carried_bases(), states):
                 progress.trouble(remains)
         wait_for_files(directory, states)
         collect_results(directory, target, states)
@@ -173,8 +183,12 @@ def recheck_launches(context: RunContext) -> tuple[PlannedLaunch, ...]:
 
 def _unsubmitted(context: RunContext) -> tuple[PlannedLaunch, ...]:
     """Return launches that no job has, of nodes that connect or hold programs as others cannot."""
-    numbers = {launch.number for job in jobs(context.directory)[1:] for launch in job.launches} | {
-        launch.number for launch in context.run.launches
+    planned = (launch for job in jobs(context.directory) for launch in job.launches)
+    numbers = {launch.number for launch in context.run.launches} | {
+        # The first job, and one in its place, number their launches once they know the networks.
+        launch.number
+        for launch in planned
+        if not launch.nodes[0].isdecimal()
     }
     failed = (finding for finding in context.run.preflight if finding.severity is Severity.FAIL)
     dead = {finding.network for finding in failed}
@@ -236,10 +250,15 @@ def write_rest_job(
         return next_job(context, batch, engine, time_limit)
     if not jobs(directory):
         raise UsageError(f"{directory.identity} was never submitted; start a new one")
-    first = jobs(directory)[0]
+    first, request = jobs(directory)[0], batch.request
     plan = plan_of(first, first.launches)
-    maker = JobWriter(directory, engine, target.access, batch.request)
-    return maker.write(plan, plan.launches)
+    attempts = find_attempts(directory.path / "raw")
+    if attempts and attempts[-1].gave_up:
+        unable = attempts[-1].unable()
+        nodes = tuple(node for node in attempts[-1].nodes if node not in unable)
+        request = replace(request, nodes=len(nodes), nodelist=nodes, exclude=())
+        plan = plan_of_jobs(replace(batch, request=request), None)
+    return JobWriter(directory, engine, target.access, request).write(plan, plan.launches)
 
 
 def next_job(context: RunContext, batch: Batch, engine: Engine, time_limit: str = "") -> JobFiles:

@@ -45,7 +45,7 @@ _DOWN = (
 _UNFIT = (
     "a node cannot hold or run the engine, or has another MPI",
     "free space on the node, allow execution in /tmp or in the home directory, or install the"
-    " head's MPI there, then check again; or leave the node out with -x",
+    " same MPI there, then check again; or leave the node out with -x",
 )
 
 #: Checks whose findings keep a node out of a network.

@@ -142,7 +142,8 @@ put_and_link() {
     shift 6
     wanted=$1
     for soname; do
-        path=$(library '' "${at%/*}/$soname" | sed -n 's/^library other //p')
+        found=$(library '' "${at%/*}/$soname")
+        path=$(printf '%s\n' "$found" | sed -n 's/^library other //p')
         [ -n "$path" ] || continue
         if [ "${path##*/}" = "$wanted" ]; then
             [ -d "$folder/lib" ] && [ ! -L "$folder/lib" ] && rm -rf -- "${folder:?}/lib"
@@ -152,7 +153,8 @@ put_and_link() {
             mkdir -p -- "$folder/lib"
             ln -sf -- "$path" "$folder/lib/$wanted"
         fi
-        printf 'linked %s\n' "$path"
+        printf '%s\nlinked %s\n' "${found%%
+library *}" "$path"
         return
     done
     fail "no library of the MPI ($*) was found; load its module before you submit"

@@ -93,8 +93,9 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 def usual_bases(home: str) -> tuple[str, ...]:
-    """Return the folders to try, one after the other: a local one, then the user's home."""
-    return (f"/tmp/fabricgauge-{os.getuid()}", f"{home}/.cache/fabricgauge/carried")  # noqa: S108
+    """Return the folders to try, one after the other: on disk, in the user's home, in memory."""
+    folder = f"fabricgauge-{os.getuid()}"
+    return (f"/tmp/{folder}", f"{home}/.cache/fabricgauge/carried", f"/dev/shm/{folder}")  # noqa: S108
 
 
 def ask_nodes(

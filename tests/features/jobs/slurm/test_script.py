@@ -26,14 +26,18 @@ from fabricgauge.model.batch import (
     EACH_PORTS,
     EACH_RAILS,
     EACH_SUBNET,
+    FOUND_BASE,
     FOUND_MPIEXEC,
     ONE_DEVICE,
     ONE_UNIT,
+    BatchJob,
     Request,
 )
 from fabricgauge.model.errors import CannotRun, UsageError
 from fabricgauge.model.host_access import LaunchCommand
+from fabricgauge.model.plan import Stopping
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import append_job
 
 #: The shell's variables that replace placeholders.
 NAMES = "subnet=S ports=S rails=S devices=S device=S unit=S"
@@ -277,9 +281,11 @@ def test_a_job_finds_ipv6_only_where_there_is_no_ipv4(
     assert (tmp_path / "raw" / "attempt-1" / "subnets").read_text().split() == subnets
 
 
-def carried_job(tmp_path: Path, library: str, job: str = "job-1") -> Script:
+def carried_job(
+    tmp_path: Path, library: str, job: str = "job-1", bases: tuple[str, ...] = ()
+) -> Script:
     programs = archive({"fabricgauge-engine": (b"#!/bin/sh\necho measured\n", 0o700)})
-    folder = f"{tmp_path / 'node'}/{hashlib.sha256(programs).hexdigest()[:16]}"
+    folder = f"{FOUND_BASE}/{hashlib.sha256(programs).hexdigest()[:16]}"
     files = archive({
         f"{job}/cases-1.txt": (b"end\n", 0o600), f"{job}/probe.sh": (b"echo probed\n", 0o600),
     })  # fmt: skip
@@ -290,8 +296,8 @@ def carried_job(tmp_path: Path, library: str, job: str = "job-1") -> Script:
         "20261126T000000Z-abc", str(tmp_path / "no" / "such" / "run"), job, (), {},
         (ScriptLaunch(1, f"{job}/cases-1.txt", 60, command, "10.0.0.0/24"),),
         carried=Carried(
-            files, programs, str(tmp_path / "node"), "carried", ("libmpi.so.12", "libmpich.so.12"),
-            library, ("mpiexec.hydra",),
+            files, programs, bases or (str(tmp_path / "node"),), "carried",
+            ("libmpi.so.12", "libmpich.so.12"), library, ("mpiexec.hydra",),
         ),
     )  # fmt: skip
 
@@ -314,30 +320,103 @@ done
 [ "${label:-}" ] || exec "$@"
 "$@" | sed "s/^/0: /"
 """
-#: The second node of the first step has no room.
-FULL = "1: fail /tmp/x cannot hold the program: No space left on device"
+OF_MPICH = b"MPICH Version: \0004.0.2\0"
 
 
-def test_no_launch_is_made_with_a_node_that_cannot_hold_the_programs(tmp_path: Path) -> None:
+def run_carried(
+    tmp_path: Path, others: str = "", bases: tuple[str, ...] = (), launcher: str = "mpiexec.hydra"
+) -> subprocess.CompletedProcess[str]:
+    """Run a carried job, whose first node is this machine; ``others`` is what other nodes print."""
     bin_, library = tmp_path / "bin", tmp_path / "mpi" / "libmpi.so.12"
     library.parent.mkdir()
-    library.write_bytes(b"MPICH Version: 4.0.2")
-    stand_in(bin_, "scontrol", 'case $1 in show) printf "c1\\nc2\\n" ;; esac')
-    stand_in(bin_, "srun", f'{LABELLING}echo "{FULL}"')
+    library.write_bytes(OF_MPICH)
+    tasks = {0, *(int(line[0]) for line in others.splitlines())}
+    nodes = "\\n".join(f"c{1 + task}" for task in sorted(tasks))
+    stand_in(
+        bin_, "scontrol",
+        f'case $1 in show) printf "{nodes}\\n" ;; *) echo "$@" >{tmp_path}/told ;; esac',
+    )  # fmt: skip
+    stand_in(bin_, "srun", f"{LABELLING}cat <<'END OF OTHERS'\n{others}\nEND OF OTHERS")
     stand_in(bin_, "mpiexec.hydra", 'exec "$@"')
-    job = tmp_path / "job.sh"
-    job.write_text(script_text(carried_job(tmp_path, str(library))))
+    written, job = carried_job(tmp_path, str(library), bases=bases), tmp_path / "job.sh"
+    assert written.carried
+    carried = msgspec.structs.replace(written.carried, launchers=(launcher,))
+    job.write_text(script_text(msgspec.structs.replace(written, carried=carried)))
     env = {
-        "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-2]", "SLURM_JOB_ID": "7",
+        "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-3]", "SLURM_JOB_ID": "7",
         "SLURMD_NODENAME": "c1",
     }  # fmt: skip
-    done = subprocess.run(["sh", str(job)], env=env, capture_output=True, text=True, cwd="/")
+    return subprocess.run(["sh", str(job)], env=env, capture_output=True, text=True, cwd="/")
+
+
+@pytest.mark.parametrize(
+    ("others", "unable"),
+    [
+        ("1: fail /x cannot hold it: No space left", {"c2": "/x cannot hold it: No space left"}),
+        ("1: have /x", {"c2": "the copy of the programs was broken off"}),
+        ("1: version MPICH 4.0.2 3.4 \n1: end", {}),
+        ("1: version \n1: end", {}),
+        (
+            "1: version MPICH 4.1.2\n1: end",
+            {"c2": "its MPI is MPICH 4.1.2, that of most nodes is MPICH 4.0.2"},
+        ),
+        (
+            "1: version Intel MPI 2021.9\n1: end\n2: version Intel MPI 2021.9 \n2: end",
+            {"c1": "its MPI is MPICH 4.0.2, that of most nodes is Intel MPI 2021.9"},
+        ),
+    ],
+    ids=["no room", "broken off", "alike", "unknown", "other version", "other family"],
+)
+def test_no_launch_is_made_with_a_node_that_cannot_take_part(
+    tmp_path: Path, others: str, unable: dict[str, str]
+) -> None:
+    done = run_carried(tmp_path, others)
     assert done.returncode == 0, done.stderr
     raw = tmp_path / "node" / "20261126T000000Z-abc" / "raw"
-    assert not list(raw.glob("launch-*"))
+    assert bool(list(raw.glob("launch-*"))) == (not unable)
     (attempt,) = find_attempts(raw)
-    assert attempt.ended
-    assert attempt.unable() == {"c2": "/tmp/x cannot hold the program: No space left on device"}
+    assert attempt.ended and attempt.unable() == unable
+
+
+def test_a_first_node_without_room_in_one_folder_uses_the_next_on_all_nodes(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    bases = (str(tmp_path / "file" / "base"), str(tmp_path / "second base"))
+    done = run_carried(tmp_path, bases=bases)
+    assert done.returncode == 0, done.stderr
+    raw = tmp_path / "second base" / "20261126T000000Z-abc" / "raw"
+    assert (raw / "launch-01-1" / "stdout.jsonl").read_text() == "measured\n"
+    (attempt,) = find_attempts(raw)
+    assert attempt.unable() == {}
+    place = attempt.facts()["Place of the carried programs"]
+    assert place.startswith(f"{bases[1]}, because on c1 {bases[0]}") and "Not a directory" in place
+
+
+@pytest.mark.parametrize(
+    ("launcher", "reason"),
+    [("mpiexec.hydra", "Not a directory"), ("no-such-launcher", "no launcher of the MPI")],
+)
+def test_a_first_node_that_can_hold_nothing_tells_slurm_why(
+    tmp_path: Path, launcher: str, reason: str
+) -> None:
+    (tmp_path / "file").touch()
+    bases = (str(tmp_path / "file" / "base"), str(tmp_path / "file"))
+    done = run_carried(tmp_path, bases=bases, launcher=launcher)
+    assert done.returncode == 1
+    told = (tmp_path / "told").read_text()
+    assert told.startswith("update JobId=7 Comment=fabricgauge: c1: ") and reason in told
+
+    # The head reads it, and another job leaves the node out.
+    shown = told.removeprefix("update ").rstrip()
+    stand_in(tmp_path / "bin", "scontrol", f"echo '{shown} NodeList=c[1-3] BatchHost=c1'")
+    directory = RunDirectory.create(tmp_path / "runs")
+    stopping = Stopping(0.1, 1.0)
+    append_job(directory, BatchJob("7", "job-1", "", (), "quick", stopping, check_data=False))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+        assert fetch_results(directory, Request(3), bases, {"7": JobState("FAILED")}) == ()
+    (attempt,) = find_attempts(directory.path / "raw")
+    assert attempt.gave_up and attempt.nodes == ("c1", "c2", "c3")
+    assert list(attempt.unable()) == ["c1"] and reason in attempt.unable()["c1"]
 
 
 @pytest.mark.parametrize("run_dir", ["/no/such/run", ""])
@@ -373,7 +452,7 @@ def test_a_carried_job_needs_no_folder_of_the_head(run_dir: str, tmp_path: Path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", env["PATH"])
         states = {"7": JobState("COMPLETED")}
-        remains = fetch_results(directory, Request(2), str(tmp_path / "node"), states)
+        remains = fetch_results(directory, Request(2), (str(tmp_path / "node"),), states)
     assert remains == () and not (tmp_path / "node").exists()
     assert (directory.path / "raw" / "launch-01-1" / "exit").read_text() == "0\n"
 
@@ -390,7 +469,7 @@ def test_a_carried_job_needs_no_folder_of_the_head(run_dir: str, tmp_path: Path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", env["PATH"])
         states = {"7": JobState("COMPLETED"), "8": JobState("COMPLETED")}
-        assert fetch_results(directory, Request(2), str(tmp_path / "node"), states) == ()
+        assert fetch_results(directory, Request(2), (str(tmp_path / "node"),), states) == ()
     attempts = {attempt.number: attempt.job for attempt in find_attempts(directory.path / "raw")}
     assert attempts == {1: "7", 101: "8"}
     for launch in ("launch-01-1", "launch-01-101"):

@@ -14,6 +14,7 @@ from fabricgauge.model.batch import (
     EACH_PORTS,
     EACH_RAILS,
     EACH_SUBNET,
+    FOUND_BASE,
     FOUND_MPIEXEC,
     ONE_DEVICE,
     ONE_UNIT,
@@ -70,15 +71,15 @@ class Script(msgspec.Struct, frozen=True):
 class Carried(msgspec.Struct, frozen=True):
     """Hold the files of a job and an archive of the programs that it brings along.
 
-    On each node the programs are unpacked below ``base``, in a folder named after the digest of
-    their archive; ``mark`` is an empty file there. ``sonames`` are names of the MPI's library, the
-    wanted one first, and ``library`` is its path on this machine. The MPI's launcher is the first
-    of ``launchers`` on the first node.
+    On each node the programs are unpacked below the first of ``bases`` that suits the first node,
+    in a folder named after the digest of their archive; ``mark`` is an empty file there.
+    ``sonames`` are names of the MPI's library, the wanted one first, and ``library`` is its path on
+    this machine. The MPI's launcher is the first of ``launchers`` on the first node.
     """
 
     files: bytes
     programs: bytes
-    base: str
+    bases: tuple[str, ...]
     mark: str
     sonames: tuple[str, ...]
     library: str
@@ -124,19 +125,21 @@ def _carried_lines(script: Script, carried: Carried) -> Iterator[str]:
     """Return lines that put a job's files and programs where its first node can read them."""
     digest = hashlib.sha256(carried.programs).hexdigest()
     names = {
-        "base": carried.base, "identity": script.identity, "programs_digest": digest,
+        "identity": script.identity, "programs_digest": digest,
         "mark": carried.mark, "library": carried.library, "launchers": " ".join(carried.launchers),
         "sonames": " ".join(carried.sonames), "node_script": read_node_script(),
-        "first_attempt": str(first_attempt(script.folder)),
+        "first_attempt": str(first_attempt(script.folder)), "job_folder": script.folder,
     }  # fmt: skip
     yield from (f"{name}={shlex.quote(value)}" for name, value in names.items())
-    yield f"enter_run {shlex.quote(script.run_dir)}"
+    yield "write_files() {"
     for content, file in ((carried.files, "files.tar.gz"), (carried.programs, "programs.tar.gz")):
-        yield f"base64 -d >{file} <<'END OF {file}' || exit 1"
+        yield f"base64 -d <<'END OF {file}' | cat >{file} || return 1"  # cat says why it cannot
         yield base64.encodebytes(content).decode().rstrip("\n")
         yield f"END OF {file}"
-    yield "tar -xzf files.tar.gz || exit 1"
+    yield "tar -xzf files.tar.gz"
+    yield "}"
     yield "find_mpiexec"
+    yield shlex.join(("enter_run", script.run_dir, *carried.bases))
 
 
 def first_attempt(folder: str) -> int:
@@ -150,7 +153,7 @@ def first_attempt(folder: str) -> int:
 
 def _connect_lines(script: Script) -> Iterator[str]:
     """Return lines that try the connections on each subnet before the first launch there."""
-    call = " ".join(("connect", *map(shlex.quote, script.connect)))
+    call = " ".join(("connect", *map(_quote, script.connect)))
     pins = (launch.subnet for launch in script.launches)
     subnets = (pin for pin in pins if pin and " " not in pin)  # the others are RDMA ports
     for subnet in dict.fromkeys(subnets):
@@ -199,7 +202,7 @@ def _launch_lines(launch: ScriptLaunch) -> Iterator[str]:
 #: Placeholders, and the shell's variables that replace them.
 _VARIABLES = {
     EACH_SUBNET: "subnet", EACH_PORTS: "ports", EACH_RAILS: "rails", EACH_DEVICES: "devices",
-    FOUND_MPIEXEC: "mpiexec",
+    FOUND_MPIEXEC: "mpiexec", FOUND_BASE: "base",
 }  # fmt: skip
 #: Placeholders of variables that are not set if a network has several devices.
 _OPTIONAL = {ONE_DEVICE: "device", ONE_UNIT: "unit"}

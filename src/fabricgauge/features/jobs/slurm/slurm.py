@@ -199,6 +199,9 @@ _SITE_VARIABLES = frozenset({"SLURM_CONF", "SLURM_CLUSTERS"})
 _FORBIDDEN_VARIABLES = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
 
+#: What a carried job tells Slurm if its first node can hold nothing: give_up in steps.sh.
+_GAVE_UP = re.compile(r"(?:^|\s)Comment=fabricgauge: (\S+): ([^;]{1,1000});")
+_NODES = re.compile(r"(?:^|\s)NodeList=(\S+)")
 _BATCH_HOST = re.compile(r"(?:^|\s)BatchHost=(\S+)")
 
 #: Prefix of squeue's line above the jobs of a cluster.
@@ -337,6 +340,22 @@ def lost_nodes(nodes: Sequence[str]) -> dict[str, str]:
     states = {row[0]: row[1] for row in rows if len(row) == 2}
     lost = {node: state for node, state in states.items() if state.startswith(("down", "fail"))}
     return lost | {node: state for node, state in states.items() if state.endswith("*")}
+
+
+class GaveUp(msgspec.Struct, frozen=True):
+    """Why a job's first node could hold nothing; ``nodes`` are all nodes of the job."""
+
+    node: str
+    reason: str
+    nodes: tuple[str, ...]
+
+
+def find_given_up(job: str) -> GaveUp | None:
+    """Return why a carried job gave up, None if it did not or Slurm has forgotten it."""
+    argv = ("scontrol", "--oneliner", "show", "job", job)
+    shown = process.run(argv, timeout_s=TIMEOUT_S).stdout
+    comment, nodes = _GAVE_UP.search(shown), _NODES.search(shown)
+    return GaveUp(comment[1], comment[2], expand(nodes[1])) if comment and nodes else None
 
 
 def first_node(job: str) -> str:

@@ -22,6 +22,8 @@ begin() {
     scontrol show hostnames "$SLURM_JOB_NODELIST" >"$here/nodes.new" || exit 1
     mv "$here/nodes.new" "$here/nodes"
     scontrol --oneliner show job "${SLURM_JOB_ID:-0}" >"$here/slurm" 2>&1
+    # A carried job could not use the usual place of its first node.
+    [ -z "${reasons:-}" ] || printf '%s, because on %s %s\n' "$base" "$SLURMD_NODENAME" "$reasons" >"$here/base"
     number=0
 }
 
@@ -34,17 +36,65 @@ discover() {
         <"$2" >"$here/discovered" 2>"$here/discovered.err"
 }
 
-# enter_run FOLDER: work in the run directory; without it, or without FOLDER, in a private folder of
-# this node, from which the results are fetched later.
-enter_run() {
-    [ -n "$1" ] && cd -- "$1" 2>/dev/null && return
-    # shellcheck disable=SC2154  # a carried job sets it
-    place=$base/$identity
-    umask 077
-    mkdir -p -- "$base" && [ ! -L "$base" ] && [ -O "$base" ] && chmod 700 -- "$base" &&
-        mkdir -p -- "$place/raw" && cd -- "$place" && return
-    echo "$base cannot hold this job" >&2
+# give_up REASON: this node can hold nothing, and the job's output stays here: Slurm keeps the reason.
+give_up() {
+    scontrol update JobId="$SLURM_JOB_ID" Comment="fabricgauge: $SLURMD_NODENAME: $1;"
     exit 1
+}
+
+# on_this_node CALL...: a call of carry.sh here; it prints only why it failed.
+# shellcheck disable=SC2154  # a carried job sets it
+on_this_node() { sh -c "$node_script" sh "$@" | sed -n 's/^fail //p'; }
+
+# put_programs: the calls of carry.sh that give a node the programs, and link the MPI's library to them.
+# shellcheck disable=SC2086,SC2154  # several names; a carried job sets these
+put_programs() {
+    "$@" put_and_link "$programs_digest" "$base" "$mark" "$identity-$SLURM_JOB_ID" "$base/$identity" \
+        "$library" $sonames
+}
+
+# fill BASE PLACE: put the files of the job into PLACE on this node; print why it cannot.
+fill() {
+    reason=$(on_this_node own_folder "$1")
+    [ -z "$reason" ] || { echo "$reason"; return; }
+    trouble=$({ mkdir -p -- "$2/raw" && cd -- "$2" && write_files; } 2>&1) ||
+        echo "$1 cannot hold the job: ${trouble##*: }"
+}
+
+# empty PLACE: remove what `fill` put there, unless PLACE is of the run directory.
+empty() {
+    rm -rf -- "$1/files.tar.gz" "$1/programs.tar.gz" "$1/${job_folder:?}"
+    rmdir -- "$1/raw" "$1" "${1%/*}" 2>/dev/null
+}
+
+# enter_run FOLDER BASE...: work in the run directory; without it, or without FOLDER, in a private
+# folder of this node, from which the results are fetched later. The first BASE that can hold and start
+# the programs here holds them on all nodes.
+# shellcheck disable=SC2154  # a carried job sets these
+enter_run() {
+    umask 077
+    run_dir='' reasons='' spare=''
+    [ -z "$1" ] || ! cd -- "$1" 2>/dev/null || run_dir=$PWD
+    shift
+    for base; do
+        place=${run_dir:-$base/$identity}
+        reason=$(fill "$base" "$place")
+        if [ -z "$reason" ]; then
+            reason=$(put_programs on_this_node <"$place/programs.tar.gz")
+            [ -n "$reason" ] || break
+            spare=${spare:-$base}
+        fi
+        [ -n "$run_dir" ] || empty "$place"
+        reasons="$reasons${reasons:+, }$reason" base=''
+    done
+    if [ -z "$base" ]; then # no launch is made with this node
+        [ -n "$spare" ] || give_up "$reasons"
+        base=$spare
+        place=${run_dir:-$base/$identity}
+        reason=$(fill "$base" "$place")
+        [ -z "$reason" ] || give_up "$reason"
+    fi
+    cd -- "$place" || exit 1
 }
 
 # find_mpiexec: the MPI's launcher on this node: the first of $launchers: a path, or a name in PATH or
@@ -65,25 +115,40 @@ find_mpiexec() {
             [ -x "$mpiexec" ] && return
         done
     done
-    echo "this node has no launcher of the MPI: $launchers" >&2
-    exit 1
+    give_up "it has no launcher of the MPI ($launchers)"
 }
 
 # spread_programs: each node gets the programs, checks them, and links the MPI's library to them.
-# shellcheck disable=SC2154  # a carried job sets these
 spread_programs() {
-    # shellcheck disable=SC2086  # several names
-    timeout --kill-after=10 "$((120 * slowness))" srun --label --kill-on-bad-exit=0 --mpi=none \
-        --ntasks-per-node=1 \
-        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh put_and_link \
-        "$programs_digest" "$base" "$mark" "$identity-$SLURM_JOB_ID" "$base/$identity" \
-        "$library" $sonames <programs.tar.gz \
-        >"$here/carried" 2>"$here/carried.err"
-    # No launch is made with a node that cannot hold them: another job measures the others.
-    awk 'FNR == NR { node[FNR - 1] = $1; next }
-        $2 == "end" { able[$1 + 0] }
-        END { for (task in node) if (!(task in able)) print node[task] }' \
-        "$here/nodes" "$here/carried" >"$here/unable"
+    put_programs timeout --kill-after=10 "$((120 * slowness))" srun --label --kill-on-bad-exit=0 \
+        --mpi=none --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh \
+        <programs.tar.gz >"$here/carried" 2>"$here/carried.err"
+    # No launch is made with a node that cannot hold them, or whose MPI is not that of most nodes:
+    # another job measures the others. A library has texts that its version may be: one is enough.
+    awk '
+        function are_alike(a, b,    words, i, shared) {
+            if (a == "" || b == "") return 1
+            for (i = split(a, words); i > 0; i--)
+                if (words[i] ~ /^[0-9]/ && index(" " b " ", " " words[i] " ")) shared = 1
+            sub(/ [0-9].*/, "", a); sub(/ [0-9].*/, "", b)
+            return shared && a == b
+        }
+        FNR == NR { node[nodes++] = $1; next }
+        { task = $1 + 0; sub(/^ *[0-9]+: /, "") }
+        $0 == "end" { able[task] }
+        sub(/^fail /, "") { reason[task] = $0 }
+        sub(/^version /, "") && /[^ ]/ { sub(/ +$/, ""); version[task] = $0; count[$0]++ }
+        END {
+            for (task = 0; task < nodes; task++)
+                if (task in version && count[version[task]] > count[usual]) usual = version[task]
+            for (task = 0; task < nodes; task++) {
+                why = reason[task]
+                if (why == "" && !(task in able)) why = "the copy of the programs was broken off"
+                if (why == "" && !are_alike(version[task], usual))
+                    why = "its MPI is " version[task] ", that of most nodes is " usual
+                if (why != "") print node[task], why
+            }
+        }' "$here/nodes" "$here/carried" >"$here/unable"
 }
 
 # drop_programs: remove them from the nodes, and pack the results if no other folder has them.
