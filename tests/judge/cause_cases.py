@@ -212,7 +212,7 @@ def late(rank: int) -> many.Pairs:
 TCP, SLOT, LINK, RAIL = ("used TCP",), ("PCIe",), ("lower rate",), ("rails",)
 RATE = ("rate limit",)
 ONE_NODE = ("on one node",)
-LINK_LIVE = ("runs at 100 Mb/s",)
+LINK_LIVE = ("100 Mb/s instead of 1 Gb/s",)
 _UCX = "[1699999999.123456] [c1:1234 :0]     "
 
 CASES: tuple[Case, ...] = (

@@ -68,7 +68,7 @@ def test_fraction_fails_at_a_tenth_and_names_the_lower_rate() -> None:
     given_verdicts = planted.verdicts(at(0.0995))
     verdict = planted.the(given_verdicts, "fraction", Outcome.FAIL)
     assert "100 Mb/s instead of 1 Gb/s" in verdict.cause
-    assert "ethtool eth0" in verdict.remedy
+    assert "tc qdisc show" in verdict.remedy
     assert overall(given_verdicts) is Outcome.FAIL
     assert exit_status(overall(given_verdicts)) == 1
 

@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from fabricgauge.judge import plateaus
+from fabricgauge.judge.ceiling.technologies import slot_share
 from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
@@ -35,6 +36,10 @@ SHAPED_BYTES, WIRE_BYTES = 1514, 1538
 #: Drivers of a bond, as ethtool and ip name them. Linux 6.12, drivers/net: bonding, team.
 BONDS = ("bonding", "bond", "team")
 
+#: The path between processors leaves a far adapter at least this share: 96 of 200 Gb/s on EPYC
+#: without relaxed ordering is the least that is published.
+LEAST_FAR = 0.4
+
 #: How near a figure must be to the rate of the copy that a staged message waits for.
 NEAR_COPY = (0.8, 1.05)
 
@@ -48,6 +53,15 @@ OF_AN_INTERFACE = frozenset({"link", "addresses", "counters"})
 
 #: Most commands, and most lines of evidence, in one sentence.
 MOST_MENDS, MOST_LINES = 4, 2
+#: Ports that the evidence lists; the others are counted.
+MOST_PORTS = 4
+
+#: Where to look for a rate limit; the kernel's queues do not see RDMA.
+_LIMITS = {
+    False: "look for rate limits on both nodes (tc qdisc show) and on the switch's ports (policer,"
+    " shaper)",
+    True: "look for rate limits of both adapters and of the switch's ports (policer, shaper)",
+}
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -72,6 +86,11 @@ class _Low(msgspec.Struct, frozen=True):
     @property
     def bytes_per_s(self) -> float:
         return self.stream.best.bandwidth.value
+
+    @property
+    def link_bit_s(self) -> float:
+        """Return the rate of a link that the stream would fill."""
+        return self.stream.fraction * slot_share(self.network) * self.rate_bit_s
 
     @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
@@ -112,6 +131,13 @@ BOTH_WAYS = Cause(
     "measure each direction alone (osu_bw, ib_write_bw, iperf3, fabricgauge check --patterns"
     " bandwidth): a faulty cable or port slows that as well; if each is sound, look at the slot of"
     " the adapter (lspci -vv, LnkSta)",
+)
+_HALF_DUPLEX = Cause(
+    "each direction alone fills the link, and both together share it: half duplex, a limit for the"
+    " sum of both directions, or one processor that serves both",
+    "look at the duplex of both ends and of the switch's ports (ethtool NAME: Duplex), at rate"
+    " limits, and at the load of the processors (mpstat -P ALL)",
+    "each direction alone passes, and both at once carry half of it each",
 )
 #: Cause and remedy if TCP carried the messages instead of an adapter.
 _USED_TCP = (
@@ -240,8 +266,8 @@ def _rate_command(interface: str) -> str:
 
 
 def _far_adapter(low: _Low) -> Iterator[Cause]:
-    """Yield ranks whose memory is not near the adapter; the rate between sockets is unknown."""
-    if not low.network.has_rdma_ports:
+    """Yield ranks whose memory is near none of the rails; the rate between sockets is unknown."""
+    if not low.network.has_rdma_ports or low.stream.fraction < LEAST_FAR:
         return
     ranks = {
         (placement.host, placement.numa_node)
@@ -249,14 +275,16 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
         for placement in launch.placements
         if isinstance(placement.numa_node, int)
     }
-    for member, _ in low.ports:
+    for member in dict.fromkeys(low.network.rails_of(port.node)[0] for port, _ in low.ports):
         node = low.stream.subject.run.fabric.node(member.node)
         if isinstance(node, Skipped):
             continue
-        adapter = node.adapter_of(member.interface)
-        adapter_node = adapter if isinstance(adapter, Skipped) else adapter.numa_node
+        adapters = [node.adapter_of(rail.interface) for rail in low.network.rails_of(node.name)]
+        adapter_nodes = [a if isinstance(a, Skipped) else a.numa_node for a in adapters]
+        adapter_node = adapter_nodes[0]
         rank_nodes = {numa for host, numa in ranks if host in (node.name, node.hostname)}
-        if isinstance(adapter_node, int) and rank_nodes and adapter_node not in rank_nodes:
+        # A rank is near one rail of several; the others are on the other processors.
+        if isinstance(adapter_node, int) and rank_nodes and rank_nodes.isdisjoint(adapter_nodes):
             rank_text = sentences.listed([str(numa) for numa in sorted(rank_nodes)])
             yield Cause(
                 f"the rank on {member.node} ran on NUMA node {rank_text}, but the adapter of"
@@ -274,7 +302,7 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
         if isinstance(speed, Skipped) or not 0 < speed < plateaus.LOWER * low.rate_bit_s:
             continue
         # A faster figure proves that the driver reports a wrong rate.
-        if low.stream.fraction * low.rate_bit_s <= plateaus.NEAR[1] * speed:
+        if low.link_bit_s <= plateaus.NEAR[1] * speed:
             show = _rate_command(member.interface)
             yield Cause(
                 f"{member.node}:{member.interface} runs at {figures.link_rate(speed)} instead of"
@@ -293,8 +321,9 @@ def find_lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
     nominal, network = stream.rate_bit_s, stream.subject.network
     if isinstance(nominal, Skipped) or isinstance(network, Skipped):
         return None
+    link_bit_s = stream.fraction * slot_share(network) * nominal
     for _, rate in plateaus.link_rates(network):
-        relative = stream.fraction * nominal / rate
+        relative = link_bit_s / rate
         if rate < plateaus.LOWER * nominal and near[0] <= relative <= near[1]:
             return rate
     return None
@@ -441,16 +470,38 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
     rate = find_lower_rate(fastest, plateaus.NEAR)
     if rate is None:
         return
+    lower, nominal = figures.link_rate(rate), figures.link_rate(low.rate_bit_s)
     figure = "the figure" if fastest.series == series else f"the figure of {fastest.series.name}"
+    share = fastest.fraction * slot_share(low.network) * low.rate_bit_s / rate
+    evidence = f"{figure} is {figures.percent(share)} of what a {lower} link can carry"
+    ends = {*series.ends} if not series.of_pairs else {port.node for port, _ in low.ports}
+    speeds = {
+        f"{member.node}:{member.interface}": port.speed_bit_s
+        for member, port in low.ports
+        if member.node in ends
+    }
+    full = [
+        name
+        for name, speed in speeds.items()
+        if not isinstance(speed, Skipped) and speed >= plateaus.LOWER * low.rate_bit_s
+    ]
+    if full and len(full) == len(speeds):
+        ports = sentences.listed(full, MOST_PORTS)
+        yield Cause(
+            f"a rate limit, or a link between switches, holds the stream at {lower} instead of"
+            f" {nominal}: the nodes' own ports report {nominal}",
+            f"{_LIMITS[low.network.has_rdma_ports]}; compare the rates of the links between"
+            " switches; then measure again",
+            f"{evidence}; {ports} {'reports' if len(full) == 1 else 'report'} {nominal}",
+        )
+        return
     interfaces = sorted({member.interface for member in low.network.members})
     commands = sentences.listed([_rate_command(name) for name in interfaces])
     yield Cause(
-        f"a link between the nodes runs at {figures.link_rate(rate)} instead of"
-        f" {figures.link_rate(low.rate_bit_s)}",
+        f"a link between the nodes runs at {lower} instead of {nominal}",
         f"compare the negotiated rate on each node{f' ({commands})' if commands else ''} and on the"
         " switch's ports; reseat or exchange the cable, and let both ends negotiate",
-        f"{figure} is {figures.percent(fastest.fraction * low.rate_bit_s / rate)} of what a"
-        f" {figures.link_rate(rate)} link can carry",
+        evidence,
     )
 
 
@@ -478,16 +529,29 @@ def _even_share(low: _Low) -> Iterator[Cause]:
     stream, (_, lost) = low.stream, _sum_losses(low)
     parts = [n for n in SHARED_BY if EVEN[0] <= n * stream.fraction <= EVEN[1]]
     steady = stream.high - stream.low <= STEADY * stream.fraction
-    if parts and steady and lost <= low.stream.limit("host-limited.lost_segments"):
+    if stream.directions == 2 and 2 in parts and _is_full_one_way(low):
+        yield _HALF_DUPLEX
+    elif parts and steady and lost <= low.stream.limit("host-limited.lost_segments"):
         yield Cause(
             f"a limit between the nodes holds the stream at 1/{parts[0]} of the rate, or"
             f" {sentences.counted(parts[0], 'stream')} share a link",
-            "look for rate limits on both nodes (tc qdisc show) and on the switch's ports (policer,"
-            " shaper), and for other traffic on the link; then measure again",
+            f"{_LIMITS[low.network.has_rdma_ports]}, and for other traffic on the link; then"
+            " measure again",
             f"the figure is {figures.percent(stream.fraction)} of the ceiling,"
             f" {figures.percent(stream.low)} to {figures.percent(stream.high)};"
             f" a case lost {figures.percent(lost)} of its TCP segments (median)",
         )
+
+
+def _is_full_one_way(low: _Low) -> bool:
+    """Check whether each direction alone fills the link between the two ends."""
+    one_way = [
+        stream
+        for stream in streams(low.stream.subject, "bandwidth")
+        if {*stream.series.ends} == {*low.stream.series.ends}
+    ]
+    least = low.stream.limit("fraction.pass")
+    return bool(one_way) and all(stream.fraction >= least for stream in one_way)
 
 
 def _kept_rate(low: _Low) -> Iterator[Cause]:

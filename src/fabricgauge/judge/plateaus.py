@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from fabricgauge.judge.ceiling.technologies import slot_share
 from fabricgauge.judge.stats.series import Series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PcieLink
@@ -88,6 +89,8 @@ def link_rates(network: Network) -> tuple[tuple[str, float], ...]:
     technology = network.technology
     if technology == "infiniband" or (technology == "ipoib" and "x " in network.link):
         return tuple(_infiniband_rates(network))
+    if technology == "efa":
+        return ()  # a cloud's adapter negotiates no rate
     rates = {"omni-path": OMNI_PATH_RATES, "slingshot": SLINGSHOT_RATES}.get(technology)
     if technology == "ipoib":
         rates = OMNI_PATH_RATES
@@ -113,9 +116,11 @@ def plateaus(network: Network, payload_bytes_per_s: float) -> Iterator[Plateau]:
     nominal = network.rate_bit_s
     if isinstance(nominal, Skipped):
         return
+    links_bytes_per_s = payload_bytes_per_s / slot_share(network)
     for name, rate in link_rates(network):
-        if rate < LOWER * nominal:
-            share = payload_bytes_per_s * rate / nominal
+        share = links_bytes_per_s * rate / nominal
+        # A slot below both rates does not show which of them the link has.
+        if rate < LOWER * nominal and share < LOWER * payload_bytes_per_s:
             yield Plateau("link", name, NEAR[0] * share, NEAR[1] * share)
     for rails in range(1, network.rails):
         share = rails / network.rails * payload_bytes_per_s

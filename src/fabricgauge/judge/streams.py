@@ -223,7 +223,9 @@ class Stream(msgspec.Struct, frozen=True):
 
     @property
     def steady(self) -> bool:
-        return self.best.bandwidth.half_width <= self.limit("host-limited.steady")
+        # The median of many pairs has a narrow interval, however much the pairs differ.
+        spread = max(self.best.bandwidth.half_width, self.best.pairs_differ_by)
+        return spread <= self.limit("host-limited.steady")
 
     @property
     def same_at_all_sizes(self) -> bool:

@@ -140,6 +140,19 @@ def ceilings(
     return {network.name: _ceiling_of_queue_pairs(network, launches) for network in networks}
 
 
+def slot_share(network: Network) -> float:
+    """Return the share of its links' payload that a network's slots let through; 1 if links bind.
+
+    A figure of a network that its slot bounds must not be compared with rates of links.
+    """
+    if not network.host_link:
+        return 1.0
+    all_of, links = ceiling(network), ceiling(msgspec.structs.replace(network, host_link=""))
+    if isinstance(all_of, Skipped) or isinstance(links, Skipped):
+        return 1.0
+    return min(1.0, all_of.payload_bytes_per_s / links.payload_bytes_per_s)
+
+
 def _ceiling_of_queue_pairs(network: Network, launches: Sequence[Launch]) -> Ceiling | Skipped:
     """Return the ceiling of the largest path MTU, which no sound figure exceeds."""
     of_network, used = ceiling(network), _path_mtus(network, launches)

@@ -20,6 +20,7 @@ from fabricgauge.model.pairs import (
     LEAST_EFFECT,
     WAYS,
     Claim,
+    Ends,
     PairAnalysis,
     PairFinding,
     Quantity,
@@ -250,12 +251,25 @@ def _find_causes(
     """Return the causes with evidence in a rechecked pair of this part and no other slow part."""
     suspects = {*finding.names}
     other_suspects = {name for fault in faults for name in fault[0].names} - suspects
-    if finding.quantity == "bandwidth":
-        for stream in rechecked_streams(subject, "bandwidth", subject.limit("fraction.from")):
-            ends = {*stream.series.ends}
-            if ends & suspects and not ends & other_suspects:
-                return tuple(cause for cause in causes.causes(stream) if cause.evidence)
-    return ()
+    if finding.quantity == "latency":
+        return ()
+    least = subject.limit("fraction.from")
+    slow_streams = [
+        stream
+        for stream in rechecked_streams(subject, "bandwidth", least)
+        if _slows(finding, stream.series.way) and not other_suspects & {*stream.series.ends}
+    ]
+    slowest = min(slow_streams, key=lambda stream: stream.fraction, default=None)
+    found = () if slowest is None else causes.causes(slowest)
+    return tuple(cause for cause in found if cause.evidence)
+
+
+def _slows(finding: PairFinding, way: Ends) -> bool:
+    """Check whether a part slows the streams of this way."""
+    (origin, target), names = way, finding.names
+    if finding.part in ("sender", "receiver"):
+        return (origin if finding.part == "sender" else target) in names
+    return way == names if finding.part == "direction" else not {*way}.isdisjoint(names)
 
 
 def _suspects(

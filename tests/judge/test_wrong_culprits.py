@@ -1,0 +1,167 @@
+"""Faults of which an obvious part is innocent: who and what is named, and what is not."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from tests import rdma_nodes as nodes
+from tests.judge import planted
+from tests.judge import planted_fabric as many
+from tests.judge.test_outliers import everybody
+from tests.judge.test_rdma_networks import checked, judged, ports
+from tests.nodes.discover.test_ports import alike
+from tests.rdma_nodes import Card
+
+from fabricgauge.judge.judging import overall
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.fabric import Fabric, Node, Shaper
+from fabricgauge.model.run import Launch, Run
+from fabricgauge.model.verdict import Outcome, Verdict
+
+BEYOND, LINK = "a rate limit, or a link between switches", "a link between the nodes runs at"
+
+
+def low_stream(cards: tuple[Card, ...], network: str, share: float) -> Verdict:
+    """The verdict on a stream at a share of the network's ceiling, with MPI on its ports."""
+    of = alike(cards)
+    limit = {"roce": 7580.8e6, "efa-rail1": 12.5e9}.get(network, 49684.6e6)
+    rails = 2 if network == "infiniband" else 1
+    run = checked(of, network, 2e-6, share * limit * rails, ports(of, network))
+    return planted.the(judged(run).verdicts, "fraction", Outcome.FAIL)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_a_figure_below_a_slot_is_no_rate_of_a_link(share: float) -> None:
+    # PCIe 3.0 x8 bounds 100 Gb/s: half of it is 30 Gb/s, and no link has that rate.
+    assert "Gb/s instead of" not in low_stream(nodes.ROCE, "roce", share).cause
+
+
+def test_a_link_below_the_slot_is_named_by_what_it_carries() -> None:
+    assert "25 Gb/s instead of 100" in low_stream(nodes.ROCE, "roce", 2.9e9 / 7.5808e9).cause
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5])
+def test_a_clouds_adapter_has_no_cable_and_negotiates_nothing(share: float) -> None:
+    verdict = low_stream(nodes.EFA, "efa-rail1", share)
+    assert "instead of" not in verdict.cause
+    assert not {"ibstat", "cable"} & {*verdict.remedy.split()}
+
+
+@pytest.mark.parametrize(
+    ("network", "share", "far"),
+    [
+        ("infiniband", 0.5, False),
+        ("infiniband-rail2", 0.5, True),
+        ("infiniband-rail2", 0.25, False),
+    ],
+)
+def test_a_far_adapter_is_a_cause_without_a_near_one_and_of_what_it_costs(
+    network: str, share: float, far: bool
+) -> None:
+    assert ("NUMA node" in low_stream(nodes.NDR, network, share).cause) is far
+
+
+def with_speeds(*speeds: float | Skipped) -> Fabric:
+    of = planted.fabric()
+    changed = tuple(
+        msgspec.structs.replace(
+            node,
+            interfaces=tuple(
+                msgspec.structs.replace(one, speed_bit_s=speed) for one in node.interfaces
+            ),
+        )
+        for node, speed in zip(of.nodes, speeds, strict=True)
+    )
+    return msgspec.structs.replace(of, nodes=changed)
+
+
+@pytest.mark.parametrize(
+    ("speeds", "words"),
+    [
+        ((1e9, 1e9), BEYOND),
+        ((1e9, Skipped("virtual")), LINK),
+        ((1e9, 1e8), "c2:eth0 runs at 100 Mb/s"),
+    ],
+)
+def test_a_cable_whose_ends_report_the_full_rate_is_not_blamed(
+    speeds: tuple[float | Skipped, ...], words: str
+) -> None:
+    run = planted.run(planted.sound_launches(0.0995), of=with_speeds(*speeds))
+    verdict = planted.the(planted.verdicts(run), "fraction", Outcome.FAIL)
+    assert verdict.cause.startswith(words)
+    assert ("cable" in verdict.remedy) is (words != BEYOND)
+
+
+def bucket(node: Node) -> Node:
+    port = node.interfaces[0]
+    shaped = msgspec.structs.replace(port, shaper=Shaper(0.5e9 * 1514 / 1538, 32768))
+    return msgspec.structs.replace(node, interfaces=(shaped, *node.interfaces[1:]))
+
+
+def of_eight(slowed: many.Pairs, odd: Callable[[Node], Node], place: int) -> Run:
+    first = many.launch(8, many.rounds(8, slowed))
+    run = many.run(first, many.again(8, everybody(8), slowed))
+    changed = tuple(odd(n) if n.name == f"c{place}" else n for n in run.fabric.nodes)
+    return msgspec.structs.replace(run, fabric=msgspec.structs.replace(run.fabric, nodes=changed))
+
+
+def test_the_cause_of_a_slow_sender_is_looked_for_in_what_it_sends() -> None:
+    run = of_eight(lambda one, two: many.sound(one, two) * (0.5 if one == 5 else 1.0), bucket, 6)
+    verdict = planted.the(many.verdicts(run), "outliers", Outcome.FAIL)
+    assert "c6, sending" in verdict.subject
+    assert verdict.cause.startswith("a token bucket on c6:eth0")
+
+
+def test_a_token_bucket_of_a_slow_receiver_is_innocent() -> None:
+    run = of_eight(lambda one, two: many.sound(one, two) * (0.5 if two == 5 else 1.0), bucket, 6)
+    verdict = planted.the(many.verdicts(run), "outliers", Outcome.FAIL)
+    assert "c6, receiving" in verdict.subject
+    assert "token bucket" not in verdict.cause
+
+
+def all_wait(launch: Launch, share: float) -> Launch:
+    return msgspec.structs.replace(
+        launch,
+        measurements=tuple(
+            msgspec.structs.replace(
+                case,
+                processors=tuple(
+                    msgspec.structs.replace(
+                        planted.QUIET, rank=rank, run_delay_s=share * case.wall_s
+                    )
+                    for rank in range(len(launch.nodes))
+                ),
+            )
+            for case in launch.measurements
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("differ", "waits", "outcome"),
+    [(0.06, 0.4, Outcome.INCONCLUSIVE), (0.06, 0.0, Outcome.FAIL), (0.0, 0.4, Outcome.FAIL)],
+)
+def test_many_pairs_have_a_narrow_median_and_are_no_wire_for_it(
+    differ: float, waits: float, outcome: Outcome
+) -> None:
+    """Hosts that wait make pairs differ; a wire makes them all the same."""
+
+    def slowed(one: int, two: int) -> float:
+        return 0.6 * (1.0 + differ * ((7 * one + 3 * two) % 11 - 5) / 5)
+
+    launch = all_wait(many.launch(16, many.rounds(16, slowed)), waits)
+    found = many.verdicts(many.run(launch))
+    assert overall(found) is outcome
+
+
+@pytest.mark.parametrize(("alone", "half_duplex"), [(0.985, True), (0.5, False)])
+def test_half_in_both_directions_at_once_is_half_duplex_if_one_direction_is_full(
+    alone: float, half_duplex: bool
+) -> None:
+    both = [one for one in planted.samples(0.49) if one.pattern == "bidirectional_bandwidth"]
+    rest = [one for one in planted.samples(alone) if one.pattern != "bidirectional_bandwidth"]
+    launches = [planted.launch(map(planted.measurement, (*rest, *both)), n) for n in (1, 2, 3)]
+    verdicts = planted.by_rule(planted.verdicts(planted.run(launches)), "fraction")
+    (verdict,) = (one for one in verdicts if "both directions" in one.summary)
+    assert ("half duplex" in verdict.cause) is half_duplex
+    assert ("Duplex" in verdict.remedy) is half_duplex
