@@ -168,13 +168,13 @@ def with_doubts(find_side: Side) -> Operand:
     operand, judged = find_side.operand, find_side.judged
     if judged is None:
         return operand
-    places = {(curve.source, curve.first_line) for curve in find_side.curves}
+    places = {curve.place for curve in find_side.curves}
     against = invalid_notes(judged.verdicts)
     if judged.tables:
         against = tuple(
             f"INVALID ({table.rule}, {table.where}): {table.summary}"
             for table in judged.tables
-            if table.outcome is Outcome.INVALID and (table.source, table.line) in places
+            if table.outcome is Outcome.INVALID and table.place in places
         )
     notes = operand.notes
     if judged.overall not in (*_CALM, Outcome.INVALID):

@@ -274,7 +274,7 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
     if drop and outcome is Outcome.PASS:
         outcome, remedy = Outcome.WARN, _LOW[1]
         cause = "messages larger than the best size are slower"
-    name = f"{bus_rate.curve.source}:{bus_rate.curve.first_line}"
+    name = bus_rate.curve.place
     # A launch of our own has the name of its program.
     if not name.startswith(bus_rate.curve.benchmark):
         name = f"{name} {bus_rate.curve.benchmark}"
@@ -367,8 +367,7 @@ def above(subject: Subject) -> Verdict | None:
             continue
         rate, at = bus_rate.best.estimate.value, _at(bus_rate.best)
         sentence = (
-            f"{bus_rate.curve.source}:{bus_rate.curve.first_line} {bus_rate.curve.benchmark}:"
-            f" bus bandwidth {figures.rate(rate)} {at}"
+            f"{bus_rate.curve.name}: bus bandwidth {figures.rate(rate)} {at}"
             f" is more than {figures.rate(bus_rate.most)}, the most for any algorithm over"
             f" {bus_rate.origin}"
         )

@@ -12,6 +12,7 @@ from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
+from fabricgauge.judge.stats.series import Point
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
@@ -432,24 +433,30 @@ def rate_of_larger(stream: Stream) -> float:
 
     A message takes a constant time, and the time of its bytes.
     """
-    points = [point for point in stream.series.points if point.sized]
-    if not stream.subject.imported or len(points) < 2 or points[-1] is not stream.best:
+    if not (ends := _find_small_end(stream)):
         return 0.0
-    before, last = points[-2:]
-    before_s, last_s = (point.message_bytes / point.bandwidth.value for point in (before, last))
-    if last.message_bytes >= ENOUGH_BYTES or last_s <= before_s:
+    before, last = ends
+    before_s, last_s = (point.message_bytes / point.bandwidth.value for point in ends)
+    if last_s <= before_s:
         return 0.0
     return (last.message_bytes - before.message_bytes) / (last_s - before_s)
 
 
+def _find_small_end(stream: Stream) -> tuple[Point, Point] | None:
+    """Return the last two points of a log's stream if the last is its best, and still small."""
+    points = [point for point in stream.series.points if point.sized]
+    if not stream.subject.imported or len(points) < 2 or points[-1] is not stream.best:
+        return None
+    return (points[-2], points[-1]) if points[-1].message_bytes < ENOUGH_BYTES else None
+
+
 def _unsaturated(low: _Low) -> Iterator[Cause]:
     """Yield a cause if the curve still rises at its end: larger messages carry more."""
-    points = [point for point in low.stream.series.points if point.sized]
-    if not low.stream.subject.imported or len(points) < 2 or low.stream.series.is_latency:
+    if low.stream.series.is_latency or not (ends := _find_small_end(low.stream)):
         return
-    before, last = points[-2:]
+    before, last = ends
     rises = last.bandwidth.value / before.bandwidth.value
-    if last is low.stream.best and rises >= RISES and last.message_bytes < ENOUGH_BYTES:
+    if rises >= RISES:
         yield Cause(
             f"messages of {figures.size(last.message_bytes)} do not fill the network yet: the curve"
             " still rises",

@@ -135,7 +135,7 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdi
         cause, remedy,
         about=VerdictSubject(
             "stream", subject.name, ("GPUs", "GPUs"), "bandwidth",
-            source=f"{curve.source}:{curve.first_line} {curve.benchmark}",
+            source=curve.name,
         ),
     )  # fmt: skip
 

@@ -46,11 +46,8 @@ _LOCAL = "the ranks share a node, or NCCL takes several containers for one node 
 
 def judge_paths(subject: Subject) -> Iterator[Verdict]:
     """Yield verdicts on the path of each table of nccl-tests and rccl-tests."""
-    tables = {
-        (curve.source, curve.first_line): curve for curve in subject.curves if curve.suite in SUITES
-    }
-    for curve in tables.values():
-        place = f"{curve.source}:{curve.first_line}"
+    tables = {curve.place: curve for curve in subject.curves if curve.suite in SUITES}
+    for place, curve in tables.items():
         if curve.ranks == 1:
             outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
             sentence = f"{place}: one rank ran alone on one GPU: no byte crossed a network"

@@ -63,7 +63,7 @@ def table_verdict(part: Run, verdicts: Sequence[Verdict], outcome: Outcome) -> T
     # An incomplete log names its place alone: `completeness` counts the tables.
     named_places = reason.rule == completeness.ID and reason.evidence
     summary = reason.evidence[0] if named_places else reason.summary
-    for prefix in (f"{table.where}: ", f"{table.source}:{table.line}: "):
+    for prefix in (f"{table.where}: ", f"{table.place}: "):
         summary = summary.removeprefix(prefix)
     return replace(table, summary=summary)
 

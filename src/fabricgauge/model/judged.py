@@ -43,7 +43,11 @@ class TableVerdict(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """``put.out:1 osu_put_bw``"""
-        return f"{self.source}:{self.line} {self.benchmark}" if self.line else self.source
+        return f"{self.place} {self.benchmark}" if self.line else self.source
+
+    @property
+    def place(self) -> str:
+        return f"{self.source}:{self.line}"
 
 
 class RunVerdicts(msgspec.Struct, frozen=True):

@@ -275,6 +275,19 @@ class SuiteCurve(SuiteHeading, frozen=True, kw_only=True, tag_field="record", ta
     source: str = ""
 
     @property
+    def place(self) -> str:
+        """``FILE:LINE`` of its table."""
+        return f"{self.source}:{self.first_line}"
+
+    @property
+    def name(self) -> str:
+        return self.name_at(self.first_line)
+
+    def name_at(self, line: int) -> str:
+        """Return ``FILE:LINE BENCHMARK``, by which verdicts name a figure of a log."""
+        return f"{self.source}:{line} {self.benchmark}"
+
+    @property
     def processes(self) -> str:
         """Return ``4 processes`` of a suite's test that any number of ranks can run, else empty."""
         is_pair = self.pairs > 1 or (self.ranks == 2 and self.pattern in PAIR_PATTERNS)

@@ -401,8 +401,7 @@ def _find_second_launch(
     for digest, count in counts.most_common(1):
         table = tables[digest]
         if count > 1:
-            place = f"{table.source}:{table.first_line}"
-            yield f"results.jsonl: {place} {table.benchmark} occurs {count} times"
+            yield f"results.jsonl: {table.name} occurs {count} times"
 
 
 def _digest(curve: SuiteCurve) -> bytes:

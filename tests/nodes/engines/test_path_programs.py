@@ -15,6 +15,7 @@ from fabricgauge.features.path.values import CALLS
 from fabricgauge.features.path.verb import path as path_command
 from fabricgauge.model.engine import Mpi
 from fabricgauge.model.errors import CannotRun, ToolMissing
+from fabricgauge.nodes.engines import build
 from fabricgauge.nodes.engines.find import describe_mpi
 
 MPI = Mpi("mpich", "5.0.2", Path("/opt/mpi/bin/mpicxx"), Path("/opt/mpi/bin/mpiexec"))
@@ -37,7 +38,7 @@ def test_without_the_decoder_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(module, "ZYDIS_HEADER", tmp_path / "Zydis.h")
-    monkeypatch.setattr(module, "first_line", lambda *_: "g++ 12")
+    monkeypatch.setattr(build, "first_line", lambda *_: "g++ 12")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(ToolMissing, match="needs the decoder Zydis.*install Debian's libzydis-dev"):
         path_programs(MPI)

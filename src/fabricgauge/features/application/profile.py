@@ -1,6 +1,5 @@
 """Build the profiling library, run a user's program under it, and read its profiles."""
 
-import hashlib
 import os
 import re
 import shlex
@@ -33,6 +32,7 @@ from fabricgauge.nodes.engines.build import (
     DEFINITIONS,
     FLAGS,
     cached_files,
+    digest_files,
     identity_of,
     link_line,
     run_all,
@@ -253,8 +253,7 @@ def profile_library(mpi: Mpi) -> Path:
     if mpi.kind == "intelmpi" and not (mpi.mpicxx.exists() and shutil.which(_compiler(mpi)[0])):
         mpi = embedded_mpi()  # for a run-time without compiler; both have MPICH's ABI
     folder = source_folder() / "profile"
-    units, headers = sorted(folder.glob("*.cpp")), sorted(folder.glob("*.hpp"))
-    content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers))).hexdigest()
+    units, content = sorted(folder.glob("*.cpp")), digest_files(folder.glob("*.?pp"))
     abi = ["-DMPI_ABI"] if mpi.standard_abi else []
     compiler = [*_compiler(mpi), *abi, *FLAGS, *DEFINITIONS, *LIBRARY_FLAGS]
     identity = identity_of([str(mpi.mpicxx), mpi.kind, mpi.version, content, *compiler])

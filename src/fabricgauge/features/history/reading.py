@@ -161,7 +161,7 @@ def _pair_panels(network: str, all_series: Sequence[Series]) -> Iterator[Panel]:
         buffers = "" if series.buffers == "fewest" else f"{series.buffers} buffers"
         variant = ", ".join(filter(None, (series.variant, buffers)))
         # The program that measured, "" for the engine; logs are not distinguished.
-        log = f"{series.foreign.source}:{series.foreign.first_line} " if series.foreign else ""
+        log = f"{series.foreign.place} " if series.foreign else ""
         tool = series.program or series.source.removeprefix(log)
         key = part, series.pattern, variant, tool
         groups.setdefault(key, []).append(series)

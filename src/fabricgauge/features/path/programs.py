@@ -1,6 +1,5 @@
 """Build the two programs of ``path`` once for each MPI: the tracer and the traced program."""
 
-import hashlib
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -19,9 +18,7 @@ from fabricgauge.nodes.engines.build import (
     LIBRARIES,
     cached_files,
     compile_core,
-    digest,
-    first_line,
-    identity_of,
+    identify_programs,
     run_all,
     source_folder,
 )
@@ -64,12 +61,7 @@ def path_programs(mpi: Mpi, notify: Callable[[], None] = lambda: None) -> PathPr
         raise CannotRun(f"path traces x86-64 only; this machine is {platform.machine()}")
     if ready := _ready_programs(mpi):
         return ready
-    sources = source_folder()
-    files = sorted([*(sources / "path").glob("*.?pp"), *(sources / "calls").glob("*.?pp")])
-    content = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    version = first_line(mpi.mpicxx, "--version", mpi.env)
-    compiler = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
-    identity = identity_of([*compiler, *FLAGS, *DEFINITIONS, content, digest(sources)])
+    identity, version = identify_programs(mpi, "path", "calls")
 
     def make(folder: Path) -> None:
         notify()

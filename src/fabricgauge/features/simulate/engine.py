@@ -1,6 +1,5 @@
 """Build the engine and the platform library with SimGrid's compiler wrapper."""
 
-import hashlib
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from fabricgauge.nodes.engines.build import (
     cached_or_built,
     compilations,
     digest,
+    digest_files,
     identity_of,
     objects,
     run_all,
@@ -51,10 +51,9 @@ def simulated_engine(notify: Callable[[], None] = lambda: None) -> Engine:
     mpi = find_simgrid()
     compiler = _run_wrapper(mpi.mpicxx, "-compiler-version").splitlines()[0]
     sources = source_folder()
-    content = [hashlib.sha256(file.read_bytes()).hexdigest() for file in _simulated(sources, "?pp")]
     identity = identity_of([
         str(mpi.mpicxx), mpi.version, compiler, *FLAGS, DEFINITION, *LIBRARY_FLAGS,
-        digest(sources), *content,
+        digest(sources), digest_files(_simulated(sources, "?pp")),
     ])  # fmt: skip
     engine = Engine(Path(PROGRAM), mpi, identity, FLAGS, compiler)
 

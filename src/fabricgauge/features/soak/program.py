@@ -1,6 +1,5 @@
 """Build the program of a soak, once for each MPI and each state of the sources."""
 
-import hashlib
 from pathlib import Path
 
 import msgspec
@@ -13,9 +12,7 @@ from fabricgauge.nodes.engines.build import (
     LIBRARIES,
     cached_files,
     compile_core,
-    digest,
-    first_line,
-    identity_of,
+    identify_programs,
     run_all,
     source_folder,
 )
@@ -41,11 +38,7 @@ def soak_program(engine: Engine) -> Engine:
 
 def _build(engine: Engine) -> Engine:
     mpi, sources = engine.mpi, source_folder()
-    files = sorted((sources / "soak").glob("*.?pp"))
-    content = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
-    version = first_line(mpi.mpicxx, "--version", mpi.env)
-    compiler = [str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version]
-    identity = identity_of([*compiler, *FLAGS, *DEFINITIONS, content, digest(sources)])
+    identity, version = identify_programs(mpi, "soak")
 
     def build(folder: Path) -> None:
         _, core = compile_core(mpi, mpi.env, version)

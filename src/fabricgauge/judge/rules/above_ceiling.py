@@ -137,10 +137,10 @@ def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
             size = share * (point.message_bytes or 0)
             rate = size / time_s if time_s > 0 else 0.0
             if time_s < ceiling.transfer_floor_s(size) / tolerance and rate > _possible(subject):
-                name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+                at = figures.at(point.message_bytes or 0)
                 yield (
-                    f"{name}: {figures.duration(time_s)} {figures.at(point.message_bytes or 0)} are"
-                    f" at least {figures.rate(rate)} into each node, more than the ceiling of"
+                    f"{curve.name}: {figures.duration(time_s)} {at} are at least"
+                    f" {figures.rate(rate)} into each node, more than the ceiling of"
                     f" {figures.rate(ceiling.payload_bytes_per_s)} allows"
                 )
 

@@ -148,12 +148,12 @@ def _ends(subject: Subject) -> list[str]:
 def _judge_logs(subject: Subject) -> Verdict:
     """Return a warning that names all missing parts; figures that were read stay valid."""
     missing, unparsed = tuple(_missing(subject)), tuple(_unparsed(subject))
-    tables = {(curve.source, curve.first_line) for curve in subject.curves}
+    tables = {curve.place for curve in subject.curves}
     figure = Figure(len(tables), "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
     read = f"{sentences.counted(len(tables), 'table')} of {files} read"
     if waived := {
-        (curve.source, curve.first_line)
+        curve.place
         for curve in subject.curves
         for failure in curve.failures
         if failure.trouble == "waived"
@@ -183,19 +183,18 @@ def _missing(subject: Subject) -> Iterator[str]:
         line for launch in subject.launches for line in launch.unparsed if line.text[:1].isdecimal()
     ]
     yield from dict.fromkeys(
-        f"{curve.source}:{curve.first_line} {curve.benchmark}: {curve.cut_off}"
-        + _describe_unread_row(curve, rows)
+        f"{curve.name}: {curve.cut_off}" + _describe_unread_row(curve, rows)
         for curve in curves
         if curve.cut_off
     )
     yield from dict.fromkeys(
-        f"{curve.source}:{message.line} {curve.benchmark}: the run broke: {message.text}"
+        f"{curve.name_at(message.line)}: the run broke: {message.text}"
         for curve in curves
         for message in curve.evidence.messages
         if message.kind == "broken"
     )
     yield from dict.fromkeys(
-        f"{curve.source}:{failure.line} {curve.benchmark}: {failure.trouble}: {failure.text}"
+        f"{curve.name_at(failure.line)}: {failure.trouble}: {failure.text}"
         for curve in curves
         for failure in curve.failures
         if failure.trouble != "waived"

@@ -122,7 +122,7 @@ def lost_ways(subject: Subject) -> list[LostSegments]:
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     events = dict.fromkeys(
-        f"{curve.source}:{curve.first_line} {curve.benchmark}: {match[0]}"
+        f"{curve.name}: {match[0]}"
         for curve in subject.curves
         for warning in (curve.evidence.nccl.warnings if curve.evidence.nccl else ())
         if (match := _EVENT.search(warning))
@@ -153,7 +153,7 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Ver
     verb = "TCP sent again" if losses.over_tcp else "the network lost"
     units = "segments" if losses.over_tcp else "datagrams"
     sentence = (
-        f"{curve.source}:{curve.first_line} {curve.benchmark}: {verb} {losses.count:,} of about"
+        f"{curve.name}: {verb} {losses.count:,} of about"
         f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
     )
     limit = "errors.fail" if many else "errors.share"

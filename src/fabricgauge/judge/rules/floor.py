@@ -122,9 +122,8 @@ def _times(subject: Subject) -> Iterator[_Time]:
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
             continue
         limit = f"floor.{subject.crossed_medium(curve)}"
-        origin = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for row in curve.points:
             size = row.message_bytes
             if size == 0 and "barrier" not in name:
                 continue  # a collective of 0 bytes sends no message; a barrier always does
-            yield _Time(origin, curve.what, size, row.estimate, limit)
+            yield _Time(curve.name, curve.what, size, row.estimate, limit)

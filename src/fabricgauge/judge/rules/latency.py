@@ -88,7 +88,7 @@ def _judge_one_sided(subject: Subject, largest_bytes: float) -> Iterator[Verdict
         duration = figures.duration(row.estimate.value)
         yield Verdict(
             Outcome.FAIL if far else Outcome.WARN,
-            f"{curve.source}:{curve.first_line} {curve.benchmark}: {duration} ({at}) is"
+            f"{curve.name}: {duration} ({at}) is"
             f" {figures.times(times)} times the limit for {trips} trips through the network",
             Figure(row.estimate.value / trips, "s", f"{at}, each of {trips} trips"),
             subject.threshold("latency.fail" if far else f"latency.{medium}", "at most"),

@@ -135,10 +135,9 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         elif technology and stated and technology != stated:
             contradiction = f"names {name} of {technology}"
         if contradiction:
-            place = f"{curve.source}:{curve.first_line}"
             return Verdict(
                 Outcome.INVALID,
-                f"{place}: the log {contradiction}, but the stated network is {subject.name}",
+                f"{curve.place}: the log {contradiction}, but the stated network is {subject.name}",
                 cause="the log is from another network than the stated one",
                 remedy='state the network of the log, e.g. --network "100GbE roce" or edr',
             )

@@ -88,14 +88,14 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
     curves = [(curve, launch.nodes) for launch in subject.launches for curve in launch.curves]
     for curve, hosts in reversed(curves):
         if reason := curve.inside_node or _find_stated_node(curve, hosts):
-            single_node = f"{curve.source}:{curve.first_line}: {reason}"
+            single_node = f"{curve.place}: {reason}"
     if single_node and subject.medium == "memory":
         return Verdict(Outcome.PASS, f"{single_node}; {subject.name} is inside a node")
     if single_node:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
         return Verdict(outcome, single_node, cause=_ONE_NODE, remedy=_REMEDY)
     unlike = [
-        f"{curve.source}:{curve.first_line}: {difference}"
+        f"{curve.place}: {difference}"
         for curve, hosts in curves
         if (difference := _find_contradiction(curve, hosts))
     ]

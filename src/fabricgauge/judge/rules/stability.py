@@ -169,7 +169,7 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
         cause_and_remedy = _FEW_OF_IMB if few[0][0] == "imb" else _FEW
         return Verdict(Outcome.WARN, lines[0], None, None, lines, *cause_and_remedy)
     without_pairs = (
-        f"{curve.source}:{curve.first_line} {curve.benchmark}: its heading has 0 pairs"
+        f"{curve.name}: its heading has 0 pairs"
         for curve in subject.curves
         if curve.settings.get("pairs") == "0"
     )
@@ -240,8 +240,7 @@ def _single(subject: Subject) -> Iterator[tuple[str, str]]:
         judged = curve.suite in SUITES or (curve.pattern and curve.suite not in _OF_SECONDS)
         if judged and samples and samples <= set(range(1, LEAST_SAMPLES)):
             count = sentences.counted(max(samples), "iteration")
-            name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
-            yield curve.suite, f"{name}: each figure is of {count}"
+            yield curve.suite, f"{curve.name}: each figure is of {count}"
 
 
 def _contradicting(subject: Subject) -> Iterator[str]:
@@ -267,7 +266,7 @@ def _contradicting(subject: Subject) -> Iterator[str]:
                 continue
             if _differ(value, rate * size):
                 yield (
-                    f"{curve.source}:{point.line} {curve.benchmark}: {figures.rate(value)}"
+                    f"{curve.name_at(point.line)}: {figures.rate(value)}"
                     f" {figures.at(size)}, but {rate:,.0f} messages/s of that size are"
                     f" {figures.rate(rate * size)}"
                 )
@@ -283,7 +282,7 @@ def _beyond_extremes(subject: Subject) -> Iterator[str]:
             if 0.0 < most * (1.0 + _ROUNDED) < value or value * (1.0 + _ROUNDED) < least:
                 at = "" if point.message_bytes is None else f" {figures.at(point.message_bytes)}"
                 yield (
-                    f"{curve.source}:{point.line} {curve.benchmark}: the figure{at} is not between"
+                    f"{curve.name_at(point.line)}: the figure{at} is not between"
                     " the extremes beside it"
                 )
 
@@ -298,14 +297,13 @@ def _unlike_times(subject: Subject) -> Iterator[str]:
         for point in curve.points
     }
     for curve in nccl:
-        name = f"{curve.source}:{{}} {curve.benchmark}"
         for point in curve.points if curve.quantity == "bandwidth" else ():
             time_s = times.get(_row(curve, point), 0.0)
             value, size = point.estimate.value, point.message_bytes or 0
             if value >= _EXACT_NCCL and time_s > 0 and _differ(value, size / time_s):
                 yield (
-                    f"{name.format(point.line)}: {figures.rate(value)} {figures.at(size)}, but that"
-                    f" size in {figures.duration(time_s)} is {figures.rate(size / time_s)}"
+                    f"{curve.name_at(point.line)}: {figures.rate(value)} {figures.at(size)}, but"
+                    f" that size in {figures.duration(time_s)} is {figures.rate(size / time_s)}"
                 )
         stated = curve.settings.get("average bus bandwidth", "").partition(" ")[0]
         if curve.quantity == "bus_bandwidth" and _NUMBER.fullmatch(stated) and curve.points:
@@ -315,7 +313,7 @@ def _unlike_times(subject: Subject) -> Iterator[str]:
             all_rates = (point.estimate.value for table in tables for point in table.points)
             if mean > (1.0 + _ROUNDED) * max(all_rates):
                 yield (
-                    f"{name.format(curve.last_line)}: the mean bus bandwidth of"
+                    f"{curve.name_at(curve.last_line)}: the mean bus bandwidth of"
                     f" {figures.rate(mean)} is above all rows"
                 )
 
@@ -342,7 +340,6 @@ def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
         if curve.pattern is None or len(sizes) == len(curve.points):
             continue
         limit = "stability.latency_launches" if timed else "stability.launches"
-        name = f"{curve.source}:{curve.first_line} {curve.benchmark}"
         for size, points in group_by(curve.points, lambda point: point.message_bytes).items():
             values = [point.estimate.value for point in points]
             spread = max(values) / min(values) - 1.0
@@ -350,7 +347,7 @@ def _repeated(subject: Subject) -> Iterator[tuple[float, str, str]]:
                 at = "" if size is None else f" {figures.at(size)}"
                 lines = sentences.listed([str(point.line) for point in points], 4)
                 rows = f"{len(values)} rows{at} (lines {lines})"
-                yield spread, limit, f"{name}: {rows} differ by {figures.percent(spread)}"
+                yield spread, limit, f"{curve.name}: {rows} differ by {figures.percent(spread)}"
 
 
 def _bandwidth(stream: Stream, all_streams: tuple[Stream, ...]) -> Iterator[_Finding]:

@@ -327,15 +327,11 @@ def _read_rounds(launch: Launch) -> Iterator[_Row]:
 
 def _read_curves(launch: Launch) -> Iterator[_Row]:
     """Yield another suite's figures in patterns that the engine has as well."""
-    rated = {
-        (curve.source, curve.first_line)
-        for curve in launch.curves
-        if curve.quantity in ("bandwidth", "time")
-    }
+    rated = {curve.place for curve in launch.curves if curve.quantity in ("bandwidth", "time")}
     for printed_curve in launch.curves:
         curve = printed_curve
         # A table that has message rates alone gives the bandwidths that follow from them.
-        if curve.quantity == "message_rate" and (curve.source, curve.first_line) not in rated:
+        if curve.quantity == "message_rate" and curve.place not in rated:
             curve = _as_bandwidth(curve)
         timed = curve.quantity == "time"
         is_ours = curve.quantity == "bandwidth" or (timed and curve.pattern in LATENCY_PATTERNS)
@@ -343,7 +339,7 @@ def _read_curves(launch: Launch) -> Iterator[_Row]:
             continue
         ends, source = (node_of(launch, curve.origin), node_of(launch, curve.target)), ""
         if launch.imported:
-            source = f"{curve.source}:{curve.first_line} {curve.benchmark}"
+            source = curve.name
             # Columns of one table may be two stacks side by side.
             if printed_curve is not curve and (provider := curve.settings.get("provider", "")):
                 source += f" {provider}"

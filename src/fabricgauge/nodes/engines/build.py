@@ -14,7 +14,7 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -80,6 +80,11 @@ def digest(folder: Path) -> str:
         content.update(f"{file.relative_to(folder)}\0".encode())
         content.update(hashlib.sha256(file.read_bytes()).digest())
     return content.hexdigest()
+
+
+def digest_files(files: Iterable[Path]) -> str:
+    """Return the SHA-256 of the files' contents, in the order of their paths."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
 
 
 #: Headers of transports in a distribution; the engine contains a transport if its header exists.
@@ -283,6 +288,23 @@ def build(
         return [_compile(mpi, folder, env, version)]
 
     return cached_or_built(engine, make, force=force)
+
+
+def identify_programs(mpi: Mpi, *folders: str) -> tuple[str, str]:
+    """Return the identity of what an MPI's wrapper builds from the core and these folders.
+
+    The second value is the version of the wrapper's compiler.
+
+    Raises:
+        CannotRun: the wrapper has no compiler.
+    """
+    sources = source_folder()
+    version = first_line(mpi.mpicxx, "--version", mpi.env)
+    return identity_of([
+        str(mpi.mpicxx.resolve()), str(mpi.mpicxx), mpi.kind, mpi.version, version, *FLAGS,
+        *DEFINITIONS, digest(sources),
+        digest_files(file for folder in folders for file in (sources / folder).glob("*.?pp")),
+    ]), version  # fmt: skip
 
 
 def link_line(mpi: Mpi, env: Mapping[str, str]) -> str:

@@ -23,6 +23,7 @@ from fabricgauge.nodes.engines.build import (
     cached_engines,
     cached_files,
     digest,
+    digest_files,
     identity_of,
     run_all,
     source_folder,
@@ -161,9 +162,8 @@ def connect_program() -> Path | Skipped:
         folder = source_folder()
         units = [*sorted((folder / "connect").glob("*.cpp"))]
         units += [folder / "src" / "json.cpp", folder / "src" / "number.cpp"]
-        headers = sorted((folder / "connect").glob("*.hpp"))
-        content = hashlib.sha256(b"".join(file.read_bytes() for file in (*units, *headers)))
-        identity = f"connect-{identity_of([content.hexdigest()])}"
+        headers = (folder / "connect").glob("*.hpp")
+        identity = f"connect-{identity_of([digest_files([*units, *headers])])}"
 
         def compile_units(built_in: Path) -> None:
             compiler = next(filter(None, map(shutil.which, COMPILERS)), None)

@@ -144,7 +144,7 @@ def _suites(judged: Judged) -> Iterator[_Cells]:
         origin, target = curve.hosts if len(curve.hosts) == 2 else (None, None)
         of_curve: _Cells = {
             "suite": f"{curve.suite} {curve.version}".strip(), "benchmark": curve.benchmark,
-            "source": f"{curve.source}:{curve.first_line}" if curve.source else None,
+            "source": curve.place if curve.source else None,
             "network": logged.launch.network, "pattern": curve.pattern, "origin": origin,
             "target": target, "directions": curve.directions,
         }  # fmt: skip

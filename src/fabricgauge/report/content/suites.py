@@ -62,7 +62,7 @@ def _row(curve: SuiteCurve, limit: float | None) -> tuple[doc.Inline, ...]:
         if limit and best.estimate.value > 1.01 * limit:
             remarks.append("above the ceiling: see above-ceiling")
     return (
-        f"{curve.source}:{curve.first_line}", _benchmark(curve), _what(curve), _sizes(curve),
+        curve.place, _benchmark(curve), _what(curve), _sizes(curve),
         doc.Cell(figure, strong=True), share, curve.unit_rule, "; ".join(remarks),
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ def _sized(curve: SuiteCurve) -> int:
 
 def _series(curve: SuiteCurve) -> PlotCurve:
     marks = suite_marks(sorted(curve.points, key=lambda point: point.message_bytes or 0), curve)
-    return PlotCurve(visible(f"{curve.benchmark} ({curve.source}:{curve.first_line})"), marks)
+    return PlotCurve(visible(f"{curve.benchmark} ({curve.place})"), marks)
 
 
 def suite_marks(points: Iterable[SuitePoint], curve: SuiteCurve) -> list[Mark]:
@@ -211,10 +211,10 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
     """Yield imported curves, or those of suites that were run; matrices show many nodes."""
     # Curves of the worst tables come first, otherwise in the order of reading.
     worst = enumerate(worst_first(judged.tables))
-    places = {(verdict.source, verdict.line): place for place, verdict in worst}
+    places = {verdict.place: place for place, verdict in worst}
     entries = sorted(
         (logged for logged in logged_curves(judged) if not logged.launch.rounds),
-        key=lambda logged: places.get((logged.curve.source, logged.curve.first_line), 0),
+        key=lambda logged: places.get(logged.curve.place, 0),
     )
     if not entries:
         return
@@ -261,7 +261,7 @@ def _table(curve: SuiteCurve) -> doc.Fold:
         )
         for point in curve.points
     )  # fmt: skip
-    note = f"{description}; {curve.source}:{curve.first_line}; {_settings(curve)}"
+    note = f"{description}; {curve.place}; {_settings(curve)}"
     return doc.Fold(_benchmark(curve), note, (*cut, doc.Table(columns, rows)), on=doc.PAGE)
 
 
