@@ -260,8 +260,8 @@ def _find_causes(
         if _slows(finding, stream.series.way) and not other_suspects & {*stream.series.ends}
     ]
     slowest = min(slow_streams, key=lambda stream: stream.fraction, default=None)
-    found = () if slowest is None else causes.causes(slowest)
-    return tuple(cause for cause in found if cause.evidence)
+    likely_causes = () if slowest is None else causes.causes(slowest)
+    return tuple(cause for cause in likely_causes if cause.evidence)
 
 
 def _slows(finding: PairFinding, way: Ends) -> bool:
