@@ -15,6 +15,7 @@ from tests.rdma_nodes import Card
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Fabric, Node, Shaper
+from fabricgauge.model.measurement import LinkReading, Measurement
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
 
@@ -90,6 +91,95 @@ def test_a_cable_whose_ends_report_the_full_rate_is_not_blamed(
     verdict = planted.the(planted.verdicts(run), "fraction", Outcome.FAIL)
     assert verdict.cause.startswith(words)
     assert ("cable" in verdict.remedy) is (words != BEYOND)
+
+
+def with_speed_in_cases(launch: Launch, place: int, speed: float) -> Launch:
+    """The launch; a node's port reports this rate in each case, and the others their own."""
+
+    def reading(case: Measurement) -> Measurement:
+        counters = tuple(
+            msgspec.structs.replace(
+                one,
+                after={
+                    name: msgspec.structs.replace(
+                        port,
+                        link=LinkReading("up", speed if rank == place else 1e9, {}),
+                    )
+                    for name, port in one.after.items()
+                },
+            )
+            for rank, one in enumerate(case.counters)
+        )
+        return msgspec.structs.replace(case, counters=counters)
+
+    (changed,) = planted.changed([launch], reading)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("fraction", "speeds", "words"),
+    [
+        (0.0995, (1e9, 1e9), "c2:eth0 runs at 100 Mb/s instead of 1 Gb/s"),
+        (0.0995, (Skipped("virtual"), Skipped("virtual")), LINK),
+        (0.995, (1e9, 1e9), ""),
+    ],
+)
+def test_a_port_that_fell_back_during_the_measurement_is_named(
+    fraction: float, speeds: tuple[float | Skipped, ...], words: str
+) -> None:
+    """A driver without a physical rate reports any rate to the engine."""
+    launches = [with_speed_in_cases(one, 1, 1e8) for one in planted.sound_launches(fraction)]
+    verdicts = planted.verdicts(planted.run(launches, of=with_speeds(*speeds)))
+    low = [one.cause for one in planted.by_rule(verdicts, "fraction") if one.cause]
+    assert all(cause.startswith(words) for cause in low)
+    assert bool(low) is bool(words)
+
+
+def received_by(interface: str, share: float) -> Run:
+    """A sound run; c2 receives this share of the octets by that interface, the rest by eth0."""
+
+    def moved(case: Measurement) -> Measurement:
+        payloads = case.payload_sent_bytes[::-1]
+        counters = []
+        for rank, one in enumerate(case.counters):
+            octets = int(1.05 * payloads[rank])
+            other = int(octets * share) if rank == 1 else 0
+            came = {"eth0": octets - other, interface: other} if other else {"eth0": octets}
+            after = {
+                name: msgspec.structs.replace(port, rx_bytes=came.get(name, 0))
+                for name, port in one.after.items()
+            }
+            counters.append(msgspec.structs.replace(one, after=after))
+        return msgspec.structs.replace(case, counters=tuple(counters))
+
+    return planted.run(planted.changed(planted.sound_launches(), moved))
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"),
+    [(0.0, Outcome.PASS), (0.02, Outcome.PASS), (1.0, Outcome.INVALID)],
+)
+def test_bytes_that_another_interface_received_are_no_proof(share: float, outcome: Outcome) -> None:
+    (verdict,) = planted.by_rule(planted.verdicts(received_by("eth1", share)), "path")
+    assert verdict.outcome is outcome
+    assert ("c2 received crossed eth1, not eth0" in verdict.summary) is (share == 1.0)
+
+
+def test_counters_that_count_nothing_received_accuse_nobody() -> None:
+    assert planted.outcomes(planted.verdicts(planted.run()), "path") == {Outcome.PASS}
+
+
+@pytest.mark.parametrize(("times", "suspected"), [(6.0, True), (1.9, False)])
+def test_a_late_node_of_three_is_suspected_after_a_single_pass(
+    times: float, suspected: bool
+) -> None:
+    def latency(one: int, two: int) -> float:
+        return many.even(one, two) * (times if 2 in (one, two) else 1.0)
+
+    found = many.verdicts(many.run(many.launch(3, many.rounds(3, latencies=latency))))
+    (verdict,) = planted.by_rule(found, "outliers")
+    assert verdict.outcome is (Outcome.WARN if suspected else Outcome.PASS)
+    assert ("c3" in verdict.summary) is suspected
 
 
 def bucket(node: Node) -> Node:

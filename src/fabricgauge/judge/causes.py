@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
+from itertools import chain
 
 import msgspec
 
@@ -12,7 +13,7 @@ from fabricgauge.judge.evidence.connections import lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
-from fabricgauge.judge.stats.series import Point
+from fabricgauge.judge.stats.series import Point, node_of
 from fabricgauge.judge.streams import Stream, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
@@ -95,10 +96,32 @@ class _Low(msgspec.Struct, frozen=True):
 
     @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
+        """Yield each member with its port, at the lowest rate that it had in the stream's cases."""
+        rates = self._read_rates()
         for member in self.network.members:
             port = self.stream.subject.run.fabric.interface_of(member)
-            if not isinstance(port, Skipped):
-                yield member, port
+            if isinstance(port, Skipped):
+                continue
+            rate = rates.get((member.node, member.interface), math.inf)
+            # A driver without a physical rate reports none to discovery, and any to the engine.
+            if not isinstance(port.speed_bit_s, Skipped) and 0 < rate < port.speed_bit_s:
+                port = msgspec.structs.replace(port, speed_bit_s=rate)
+            yield member, port
+
+    def _read_rates(self) -> dict[tuple[str, str], float]:
+        """Return the lowest rate of each port that was read in the cases behind the figure."""
+        ids = {id(case) for case in (*self.stream.measurements, *self.stream.round_robins)}
+        rates: dict[tuple[str, str], float] = {}
+        for launch in self.stream.subject.launches:
+            for case in (case for case in launch.measurements if id(case) in ids):
+                for counters in case.counters:
+                    node = node_of(launch, counters.rank)
+                    for name, reading in chain(counters.before.items(), counters.after.items()):
+                        link = reading.link
+                        rate = link if isinstance(link, Skipped) else link.speed_bit_s
+                        if not isinstance(rate, Skipped):
+                            rates[node, name] = min(rate, rates.get((node, name), rate))
+        return rates
 
     def down_from(self, nodes: Collection[str]) -> Iterator[tuple[str, Interface]]:
         """Yield the interface of each member among these nodes, and the interfaces below it."""

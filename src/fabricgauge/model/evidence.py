@@ -12,7 +12,8 @@ class LaunchTraffic(msgspec.Struct, frozen=True):
 
     ``rank`` read the counters. ``by_tcp`` is true if TCP carried the payload; ``by_address`` are
     the bytes that the ranks' TCP connections sent, by local address. ``left_out`` are sentences on
-    counters that could not be used.
+    counters that could not be used. ``received_payload_bytes`` are those of cases in which only one
+    other node can have sent them.
     """
 
     node: str
@@ -23,6 +24,7 @@ class LaunchTraffic(msgspec.Struct, frozen=True):
     by_tcp: bool
     by_address: dict[str, int]
     left_out: tuple[str, ...]
+    received_payload_bytes: int = 0
 
     @property
     def total_bytes(self) -> int:

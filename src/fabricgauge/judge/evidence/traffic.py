@@ -69,7 +69,7 @@ def _sum_node_octets(
 ) -> LaunchTraffic:
     """Sum the node's counters, read by ``rank``, and the payload of all its ``ranks``."""
     node = node_of(launch, rank)
-    payload, left_out = 0, list[str]()
+    payload, received_payload, left_out = 0, 0, list[str]()
     sent, received = Counter[str](), Counter[str]()
     for counters, payload_bytes in counted:
         if reset_name := _find_reset(counters):
@@ -88,6 +88,7 @@ def _sum_node_octets(
         if (counters.absent or _full(counters)) and sum(sent_octets.values()) < own_bytes:
             continue
         payload += own_bytes
+        received_payload += _find_received(launch, ranks, payload_bytes)
         sent.update(sent_octets)
         received.update(received_octets)
     by_address = Counter[str]()
@@ -104,7 +105,18 @@ def _sum_node_octets(
         by_tcp=by_tcp,
         by_address=dict(by_address),
         left_out=tuple(dict.fromkeys(left_out)),
+        received_payload_bytes=received_payload,
     )
+
+
+def _find_received(launch: Launch, ranks: Sequence[int], payload_bytes: Sequence[int]) -> int:
+    """Return the payload that other ranks sent to a node's; 0 if some of it may be for others."""
+    sent = {rank: count for rank, count in enumerate(payload_bytes) if count > 0}
+    others = sum(count for rank, count in sent.items() if rank not in ranks)
+    joins_two = len(set(launch.nodes)) == 2 or (
+        len(sent) == 2 and not sent.keys().isdisjoint(ranks)
+    )
+    return others if joins_two else 0
 
 
 def _find_copies(launch: Launch) -> dict[int, str]:

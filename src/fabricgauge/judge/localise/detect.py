@@ -1,6 +1,6 @@
 """Find the slow parts of a fabric: detect, plan the recheck, confirm."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ from fabricgauge.judge.localise.groups import (
     spectrum,
 )
 from fabricgauge.judge.localise.matrices import matrices
-from fabricgauge.judge.localise.naming import PARTLY, Naming
+from fabricgauge.judge.localise.naming import LATE, PARTLY, STANDARD, Naming
 from fabricgauge.judge.localise.recheck import recheck
 from fabricgauge.judge.localise.slowness import F64, Excess, Noise, Slowness, noise, slowness
 from fabricgauge.judge.localise.ways import (
@@ -147,7 +147,7 @@ def analyse(matrix: PairMatrix, topology: Topology = _NOWHERE) -> PairAnalysis:
     if start.adds_up and solved.noise.passes < 2:
         # Latencies differ between launches far more than within one, because ranks get other
         # processors. After a single pass nothing is suspected, only measured again.
-        suspects, doubtful = [], [*suspects, *doubtful]
+        suspects, doubtful = [*_late_of_three(naming)], [*suspects, *doubtful]
     findings.sort(key=lambda fault: (fault.explanation, -abs(fault.effect), fault.names))
     jitters = jitter(matrix, start.partners)
     suspects += [*changing(naming, solved.noise), *scattering(naming, jitters)]
@@ -175,6 +175,20 @@ def _suspected_ends(naming: Naming, ends: SlowEnds) -> tuple[list[Suspect], list
     if len({end.index for end in partly}) <= most:
         return [*suspects, *unsure], []
     return suspects, [] if naming.slow.adds_up else unsure[: limits.MOST_DOUBTFUL]
+
+
+def _late_of_three(naming: Naming) -> Iterator[Suspect]:
+    """Yield the node of three whose two latencies are far above the third: none is left to test."""
+    values, nodes = naming.matrix.values, naming.matrix.nodes
+    if len(nodes) != limits.FEWEST_NODES:
+        return
+    for index, node in enumerate(nodes):
+        latencies = np.delete(values[index], index)
+        first, second = (other for other in range(len(nodes)) if other != index)
+        usual = values[first, second]
+        if latencies.min() >= limits.LATE * usual:
+            effect = float(np.median(latencies) / usual) - 1.0
+            yield Suspect("node", (node,), "latency", effect, LATE, STANDARD)
 
 
 def solve(matrix: PairMatrix, start: Slowness, groups: Grouping) -> Solved:

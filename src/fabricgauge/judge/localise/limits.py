@@ -31,6 +31,9 @@ CHANCE = 0.002
 FEWEST_GOOD = 3
 #: Three nodes have three pairs.
 FEWEST_NODES = 3
+#: A node of three is suspected after a single pass if its latencies are this multiple of the third:
+#: other processors of the ranks make a latency up to twice as long.
+LATE = 3.0
 
 #: Good partners that measure with each suspect. One may prove slow itself; a third one decides.
 PARTNERS = 3

@@ -21,6 +21,8 @@ MANY = "slow as many pairs are"
 
 _MAYBE = "slow with most of its partners, but noise alone may make one of all nodes look so"
 PARTLY = "slow with most of its partners, and as fast as others with the rest"
+LATE = "its latency with both partners is several times that between the other two"
+STANDARD = "measure again in several passes: fabricgauge check --profile standard"
 _SOME_CROSSING = "traffic from or to its nodes is slower than other groups' by the median only"
 _SEVERAL = (
     "let many pairs cross at once, beside as many of another group: fabricgauge check -w and their"

@@ -3,7 +3,7 @@
 The proof compares each node's interface counters with the payload that it sent.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -54,6 +54,14 @@ _MEMORY = "the ranks share a node, or the MPI used shared memory between them"
 _OTHER = (
     "MPI was not bound to the interface (this MPI does not know the setting, or another setting"
     " overrides it), or the route to the other node leads elsewhere"
+)
+_ANSWERS = (
+    "the other nodes reach its address by another interface: two interfaces of a node answer for"
+    " each other's addresses (ARP), or a route leads elsewhere"
+)
+_SEPARATE = (
+    "compare `ip neigh` of the other node with `ip link` of this one; give each network its own"
+    " subnet and VLAN, or set net.ipv4.conf.all.arp_ignore=1 and arp_announce=2"
 )
 _LAG = (
     "the interface's counters lag behind or miss part of the traffic (some drivers refresh them"
@@ -270,6 +278,14 @@ def _pinned(
             f" that {node.node} sent crossed other interfaces"
         )
         return Verdict(outcome, sentence, _crossed(share), cause=_BESIDE)
+    if other := _received_elsewhere(node, {*carried, *_interfaces_of(subject, node, rails)}):
+        least_payload = subject.limit("path.least_payload")
+        if node.received_payload_bytes >= least_payload:
+            expected = sentences.listed(list(carried))
+            sentence = f"the bytes that {node.node} received crossed {other}, not {expected}"
+            return Verdict(
+                Outcome.INVALID, sentence, _crossed(share), cause=_ANSWERS, remedy=_SEPARATE
+            )
     sentence = f"{figures.percent(share)} of the bytes crossed {network.name}"
     if other_bytes >= node.payload_bytes:
         sentence = f"{sentence}; other traffic on {node.node} sent more than the payload"
@@ -279,17 +295,32 @@ def _pinned(
     return Verdict(Outcome.PASS, sentence, _crossed(share))
 
 
+def _received_elsewhere(node: LaunchTraffic, expected: Collection[str]) -> str:
+    """Return another interface that received the payload; empty if an expected one did."""
+    least = MOVED_AT_ALL * node.received_payload_bytes
+    came = sum(node.received_bytes.get(name, 0) for name in expected)
+    others = {name: n for name, n in node.received_bytes.items() if name not in expected}
+    busiest = max(others, key=lambda name: (others[name], name), default="")
+    return busiest if busiest and came < least <= others[busiest] else ""
+
+
+def _interfaces_of(subject: Subject, node: LaunchTraffic, rails: Sequence[Member]) -> Iterator[str]:
+    """Yield the interfaces on which RDMA ports without counters count their frames."""
+    inventory = subject.run.fabric.node(node.node)
+    names = {rail.interface for rail in rails}
+    if not (subject.evidence.over_tcp or isinstance(inventory, Skipped)):
+        yield from (str(port.interface) for port in inventory.rdma_ports if port.name in names)
+
+
 def _crossed(share: float) -> Figure:
     return Figure(share, "share", "of the sent bytes crossed the expected interface")
 
 
 def _octets(subject: Subject, node: LaunchTraffic, member: Member) -> int:
-    octets = node.sent_bytes.get(member.interface, 0)
-    inventory = subject.run.fabric.node(node.node)
-    if octets or subject.evidence.over_tcp or isinstance(inventory, Skipped):
+    if octets := node.sent_bytes.get(member.interface, 0):
         return octets
     # A port without a counter counts its RDMA frames on its interface, which TCP uses as well.
-    names = (str(port.interface) for port in inventory.rdma_ports if port.name == member.interface)
+    names = _interfaces_of(subject, node, (member,))
     return sum(node.sent_bytes.get(name, 0) for name in names)
 
 
