@@ -120,6 +120,30 @@ def test_a_fall_that_could_not_be_measured_again_is_a_remark() -> None:
     assert verdict.outcome is Outcome.WARN
 
 
+@pytest.mark.parametrize(("spread", "verdicts"), [(0.05, 1), (0.5, 0)])
+def test_samples_that_scatter_further_than_they_fell_show_no_fall(
+    spread: float, verdicts: int
+) -> None:
+    """A busy host's few samples are anywhere; a link at a lower rate keeps to it."""
+    shares = many.slow(2, share=0.6)
+    first = measured(4, shares)
+    *rounds, closing = first.rounds
+    quartiles = tuple(int(spread * median) for median in closing.median_ps)
+    closing = msgspec.structs.replace(closing, quartile_ps=quartiles)
+    first = msgspec.structs.replace(first, rounds=(*rounds, closing))
+    run = many.run(first, alone(4, ((2, 3), (0, 2), (0, 3)), shares))
+    assert len(fallen(run)) == verdicts
+
+
+def test_a_figure_above_the_ceiling_is_no_rate_to_fall_from() -> None:
+    first = measured(4, many.slow(2, share=0.8))
+    latency, streams, closing = first.rounds
+    quick = tuple(int(median / 1.3) for median in streams.median_ps)
+    streams = msgspec.structs.replace(streams, median_ps=quick)
+    run = many.run(msgspec.structs.replace(first, rounds=(latency, streams, closing)))
+    assert fallen(run) == []
+
+
 def test_a_network_that_fell_everywhere_names_no_pair() -> None:
     shares = many.slow(0, 1, 2, 3, share=0.3)
     run = many.run(measured(4, shares), alone(4, ((0, 1), (2, 3)), shares))

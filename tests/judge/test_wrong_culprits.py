@@ -14,7 +14,7 @@ from tests.rdma_nodes import Card
 
 from fabricgauge.judge.judging import overall
 from fabricgauge.model.absence import Skipped
-from fabricgauge.model.fabric import Fabric, Node, Shaper
+from fabricgauge.model.fabric import Fabric, Group, Node, Shaper, Topology
 from fabricgauge.model.measurement import LinkReading, Measurement
 from fabricgauge.model.run import Launch, Run
 from fabricgauge.model.verdict import Outcome, Verdict
@@ -255,3 +255,83 @@ def test_half_in_both_directions_at_once_is_half_duplex_if_one_direction_is_full
     (verdict,) = (one for one in verdicts if "both directions" in one.summary)
     assert ("half duplex" in verdict.cause) is half_duplex
     assert ("Duplex" in verdict.remedy) is half_duplex
+
+
+def test_the_ends_of_a_slow_way_are_not_blamed() -> None:
+    def slowed(one: int, two: int) -> float:
+        return many.sound(one, two) * (0.3 if (one, two) == (2, 6) else 1.0)
+
+    run = many.run(many.launch(8, many.rounds(8, slowed)), many.again(8, everybody(8), slowed))
+    verdict = planted.the(many.verdicts(run), "outliers", Outcome.FAIL)
+    assert verdict.about.names == ("c3", "c7")
+    assert verdict.cause.startswith("the path between the two nodes")
+    assert "cable" not in verdict.remedy
+
+
+def at_speed(speed: float) -> Callable[[Node], Node]:
+    def changed(node: Node) -> Node:
+        port = msgspec.structs.replace(node.interfaces[0], speed_bit_s=speed)
+        return msgspec.structs.replace(node, interfaces=(port, *node.interfaces[1:]))
+
+    return changed
+
+
+@pytest.mark.parametrize(("place", "named"), [(3, True), (5, False)])
+def test_a_slow_node_is_not_explained_by_the_port_of_another_one(place: int, named: bool) -> None:
+    verdicts = many.verdicts(of_eight(many.slow(2, share=0.25), at_speed(2.5e8), place))
+    verdict = planted.the(verdicts, "outliers", Outcome.FAIL)
+    assert verdict.about.names == ("c3",)
+    assert ("c3:eth0 runs at 250 Mb/s" in verdict.cause) is named
+    assert "c5" not in verdict.cause
+
+
+@pytest.mark.parametrize(("lost", "named"), [(0.02, True), (0.0002, False)])
+def test_losses_of_all_pairs_are_the_cause_where_all_are_slow(lost: float, named: bool) -> None:
+    launch = many.launch(8, many.rounds(8, lambda one, two: 0.7 * many.sound(one, two)))
+    cases = tuple(
+        msgspec.structs.replace(
+            case,
+            sockets=tuple(
+                (
+                    msgspec.structs.replace(
+                        planted.socket(0, 10**9),
+                        local=f"10.77.0.1{rank + 1}:5",
+                        remote="",
+                        retransmitted_segments=int(lost * 10**9 / 1448),
+                    ),
+                )
+                for rank in range(8)
+            ),
+        )  # fmt: skip
+        for case in launch.measurements
+    )
+    run = many.run(msgspec.structs.replace(launch, measurements=cases))
+    verdict = planted.the(many.verdicts(run), "fraction", Outcome.FAIL)
+    assert ("loses segments" in verdict.cause) is named
+
+
+LEAVES = Topology(
+    tuple(Group(f"leaf{n}", tuple(f"c{4 * n + i}" for i in range(1, 5)), "top") for n in range(2))
+)
+
+
+@pytest.mark.parametrize(
+    ("alone", "words"),
+    [
+        (None, "an oversubscribed level, or slower links"),
+        (1.0, "an oversubscribed level, no defect"),
+        (0.4, "slow links between groups"),
+    ],
+)
+def test_a_slow_level_is_called_sound_only_if_a_pair_across_it_was_fast_alone(
+    alone: float | None, words: str
+) -> None:
+    def crossing(share: float) -> many.Pairs:
+        return lambda one, two: many.sound(one, two) * (share if one // 4 != two // 4 else 1.0)
+
+    launches = [many.launch(8, many.rounds(8, crossing(0.4)))]
+    if alone is not None:
+        launches.append(many.again(8, [(0, 4), (4, 0), (1, 5), (5, 1)], crossing(alone)))
+    verdicts = many.verdicts(many.run(*launches), LEAVES)
+    verdict = planted.the(verdicts, "outliers", Outcome.WARN)
+    assert verdict.summary.startswith(words)

@@ -33,7 +33,7 @@ def test_faults_come_before_oversubscription() -> None:
     )
     judged = msgspec.structs.replace(JUDGED, fabric=FabricResult((analysis,)))
     assert [one.word for one in at_fault.describe_findings(judged)] == ["FAULT", "PROPERTY"]
-    assert "no defect" in at_fault.describe_findings(judged)[1].summary
+    assert "oversubscription" in at_fault.describe_findings(judged)[1].summary
     assert pairs.verdict(analysis) == "1 slower than its peers, oversubscribed"
 
 

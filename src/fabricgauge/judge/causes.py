@@ -9,7 +9,7 @@ import msgspec
 
 from fabricgauge.judge import plateaus
 from fabricgauge.judge.ceiling.technologies import slot_share
-from fabricgauge.judge.evidence.connections import lost_segments
+from fabricgauge.judge.evidence.connections import count_segments, lost_segments
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
@@ -96,9 +96,11 @@ class _Low(msgspec.Struct, frozen=True):
 
     @property
     def ports(self) -> Iterator[tuple[Member, Interface]]:
-        """Yield each member with its port, at the lowest rate that it had in the stream's cases."""
-        rates = self._read_rates()
+        """Yield each end's members with their ports, at the lowest rate in the stream's cases."""
+        rates, series = self._read_rates(), self.stream.series
         for member in self.network.members:
+            if not series.of_pairs and member.node not in series.ends:
+                continue
             port = self.stream.subject.run.fabric.interface_of(member)
             if isinstance(port, Skipped):
                 continue
@@ -504,12 +506,7 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
     figure = "the figure" if fastest.series == series else f"the figure of {fastest.series.name}"
     share = fastest.fraction * slot_share(low.network) * low.rate_bit_s / rate
     evidence = f"{figure} is {figures.percent(share)} of what a {lower} link can carry"
-    ends = {*series.ends} if not series.of_pairs else {port.node for port, _ in low.ports}
-    speeds = {
-        f"{member.node}:{member.interface}": port.speed_bit_s
-        for member, port in low.ports
-        if member.node in ends
-    }
+    speeds = {f"{member.node}:{member.interface}": port.speed_bit_s for member, port in low.ports}
     full = [
         name
         for name, speed in speeds.items()
@@ -613,8 +610,15 @@ def _tcp_limit(low: _Low) -> Iterator[Cause]:
 
 
 def _sum_losses(low: _Low) -> tuple[int, float]:
-    """Return the lost segments of all cases, and the median of their share in a case."""
+    """Return the lost segments of all cases, and the median of their share in a case.
+
+    In the cases of all pairs, each rank's segments count as a case.
+    """
     cases = [
+        count_segments(case, rank)
+        for case in low.stream.round_robins
+        for rank in range(len(case.sockets))
+    ] or [
         lost_segments(case)
         for point in low.stream.series.at_least(low.stream.limit("fraction.from"))
         for case in point.measurements

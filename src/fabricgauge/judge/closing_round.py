@@ -4,6 +4,7 @@ A run repeats the first round of the largest streams at its end. Pairs that fell
 alone, and each of their nodes with a node that did not fall.
 """
 
+import math
 from collections.abc import Iterator
 
 import msgspec
@@ -14,7 +15,16 @@ from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.localise.recheck import streams_alone
 from fabricgauge.judge.stats.series import node_of
 from fabricgauge.judge.streams import Stream, rechecked_streams
-from fabricgauge.model.pairs import Ends, PairMatrix, Part, Recheck, SampledRound, name_part
+from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import (
+    Ends,
+    PairMatrix,
+    PairPass,
+    Part,
+    Recheck,
+    SampledRound,
+    name_part,
+)
 from fabricgauge.model.passes import passes_of
 from fabricgauge.model.plan import CLOSING
 from fabricgauge.model.run import Launch
@@ -39,15 +49,24 @@ REMEDY = (
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """First and last rate of a pair of nodes, in bytes/s, in its worse direction."""
+    """First and last rate of a pair of nodes, in bytes/s, in its worse direction.
+
+    ``spread`` is the interquartile range of the last samples over their median.
+    """
 
     ends: Ends
     first: float
     last: float
+    spread: float = 0.0
 
     @property
     def share(self) -> float:
         return self.last / self.first
+
+    @property
+    def is_sure(self) -> bool:
+        """Check whether it fell by more than its samples scatter."""
+        return self.first - self.last > self.spread * (self.first + self.last)
 
 
 def again(subject: Subject) -> Recheck | None:
@@ -137,6 +156,9 @@ def _matrix(subject: Subject) -> PairMatrix:
 def _kept(subject: Subject) -> tuple[list[Kept], list[Kept]]:
     """Return the pairs of the closing and the first round, and the fallen ones, worst first."""
     pairs: dict[Ends, Kept] = {}
+    # A figure above the ceiling is no rate that could be kept.
+    ceiling = subject.ceiling
+    most = math.inf if isinstance(ceiling, Skipped) else ceiling.payload_bytes_per_s
     for launch in subject.launches:
         passes = passes_of(launch)
         first = {
@@ -147,18 +169,32 @@ def _kept(subject: Subject) -> tuple[list[Kept], list[Kept]]:
         for pair_pass in passes:
             if not pair_pass.case.endswith(CLOSING):
                 continue
+            spreads = _spreads(launch, pair_pass)
             for last in pair_pass.sampled:
                 before = first.get((pair_pass.case.removesuffix(CLOSING), last.number))
                 if before is None:
                     continue
                 earlier, later = _rates(launch, before), _rates(launch, last)
                 for ends in earlier.keys() & later.keys():
-                    pair = Kept((min(ends), max(ends)), earlier[ends], later[ends])
+                    pair = Kept(
+                        (min(ends), max(ends)), min(most, earlier[ends]), later[ends],
+                        spreads.get(ends, 0.0),
+                    )  # fmt: skip
                     worst = pairs.setdefault(pair.ends, pair)
                     pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
     kept, least = [pairs[ends] for ends in sorted(pairs)], 1.0 - subject.limit(LIMIT)
-    fallen = sorted((pair for pair in kept if pair.share <= least), key=lambda pair: pair.share)
-    return kept, fallen
+    fallen = [pair for pair in kept if pair.share <= least and pair.is_sure]
+    return kept, sorted(fallen, key=lambda pair: pair.share)
+
+
+def _spreads(launch: Launch, pair_pass: PairPass) -> dict[Ends, float]:
+    """Return the largest relative spread of a pass by sending and receiving node."""
+    spreads: dict[Ends, float] = {}
+    origins, targets, _, spread = pair_pass.entries()
+    for origin, target, value in zip(*map(list, (origins, targets, spread)), strict=True):
+        ends = node_of(launch, int(origin)), node_of(launch, int(target))
+        spreads[ends] = max(float(value), spreads.get(ends, 0.0))
+    return spreads
 
 
 def _rates(launch: Launch, turn: SampledRound) -> dict[Ends, float]:

@@ -7,10 +7,12 @@ excuse it.
 from collections.abc import Iterator, Sequence
 
 import msgspec
+import numpy as np
 from msgspec.structs import replace
 
 from fabricgauge.judge import causes, foreign, host
 from fabricgauge.judge.interface import Subject, doubt_faults, judge_networks
+from fabricgauge.judge.localise.typical import inside
 from fabricgauge.judge.rules import lossy, pairs
 from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.streams import rechecked_streams
@@ -60,6 +62,12 @@ _GROUP = (
     "the path from this group to the other groups carries less than theirs",
     "check the cables and counters between this group's switch and the next level, and compare"
     " them with another group's: an uplink may be missing or slow",
+)
+_WAY = (
+    "the path between the two nodes, a link between switches or a route: their own links carry more"
+    " to others",
+    "look at the switches' counters and at the route between the two (ibtracert, tracepath);"
+    " measure the pair again later: a collision of routes may vanish, a bad link stays",
 )
 _LEVEL = (
     "there are fewer or slower links between the switches than below them",
@@ -162,10 +170,29 @@ def _judge_level(subject: Subject, analysis: PairAnalysis, finding: PairFinding)
     if measured <= STATED * stated:
         summary = f"the topology states {stated:.2g} nodes for each uplink, and {sentence}"
         return Verdict(Outcome.PASS, summary, figure, None, finding.evidence, about=about)
+    kind, lines = "an oversubscribed level, or slower links between groups", list[str]()
+    if alone := _cross_alone(subject, analysis):
+        full = median_or_zero(alone) >= 1.0 + finding.effect / 2
+        kind = "an oversubscribed level, no defect" if full else "slow links between groups"
+        share = figures.percent(median_or_zero(alone))
+        lines = [f"between groups, a pair alone carries {share} of what pairs within groups carry"]
     return Verdict(
-        Outcome.WARN, f"an oversubscribed level, no defect: {sentence}", figure, None,
-        finding.evidence, *_LEVEL, about,
+        Outcome.WARN, f"{kind}: {sentence}", figure, None, (*finding.evidence, *lines), *_LEVEL,
+        about,
     )  # fmt: skip
+
+
+def _cross_alone(subject: Subject, analysis: PairAnalysis) -> list[float]:
+    """Return what pairs between groups carry alone, as shares of what pairs within groups do."""
+    values, within = analysis.matrix.values, inside(analysis)
+    place = {node: number for number, node in enumerate(analysis.matrix.nodes)}
+    usual = float(np.nanmedian(values[within])) if np.isfinite(values[within]).any() else np.nan
+    return [
+        stream.best.bandwidth.value / usual
+        for stream in rechecked_streams(subject, "bandwidth", analysis.matrix.message_bytes)
+        if place.keys() >= {*stream.series.ends}
+        and not within[place[stream.series.origin], place[stream.series.target]]
+    ]
 
 
 def _undecided(faults: Sequence[tuple[_SlowPart, Verdict, str]]) -> Iterator[Verdict]:
@@ -200,8 +227,8 @@ def _judge_fault(
     cause, remedy = _PART, _REMEDIES[worst.quantity]
     if likely_causes:
         cause, remedy = likely_causes[0].cause, likely_causes[0].remedy
-    elif worst.part == "group":
-        cause, remedy = _GROUP
+    elif worst.part == "group" or worst.part in WAYS:
+        cause, remedy = _GROUP if worst.part == "group" else _WAY
     judgement = "slower than its peers, and again when measured alone"
     if isinstance(worst.rechecked, Rechecked) and not worst.rechecked.own_pairs:
         judgement = "slower than its peers when all its pairs send at once"

@@ -34,7 +34,7 @@ _REMARKS: dict[Kind, str] = {
     "FAULT": "",
     "SUSPECTED": "; suspected, but not confirmed",
     "FOLLOWS": "; a consequence of another finding: see outliers",
-    "PROPERTY": "; oversubscription: concurrent traffic between groups is slower, no defect",
+    "PROPERTY": "; oversubscription: concurrent traffic between groups is slower",
 }
 _LEAST_Q = 1e-4
 
