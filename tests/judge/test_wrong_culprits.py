@@ -302,7 +302,7 @@ def test_losses_of_all_pairs_are_the_cause_where_all_are_slow(lost: float, named
                 )
                 for rank in range(8)
             ),
-        )  # fmt: skip
+        )
         for case in launch.measurements
     )
     run = many.run(msgspec.structs.replace(launch, measurements=cases))
