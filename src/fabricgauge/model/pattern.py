@@ -1,15 +1,18 @@
 """The catalogue of patterns: names, families, words, and the kind of each operation.
 
-To add one: its name in a family, its row in ``CATALOGUE``, its row and operation in the engine
+To add one: its name in a family, its row in ``pattern.tsv``, its row and operation in the engine
 (``engine/include/fabricgauge/pattern.hpp``). docs/development/engine-output.md defines the sample
 of each pattern.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
+
+from fabricgauge.model.tables import read_table
 
 PairPattern = Literal[
     "latency", "bandwidth", "bidirectional_bandwidth", "ping_ping",
@@ -44,9 +47,8 @@ CROWD_PATTERNS: tuple[CrowdPattern, ...] = get_args(CrowdPattern)
 COLLECTIVE_PATTERNS: tuple[CollectivePattern, ...] = get_args(CollectivePattern)
 ROUND_ROBIN_PATTERNS: tuple[RoundRobinPattern, ...] = get_args(RoundRobinPattern)
 
-#: Transports besides MPI, and those of them that reach another rank's memory.
+#: Transports besides MPI.
 ALL: tuple[str, ...] = ("sockets", "ofi", "verbs")
-MEMORY: tuple[str, ...] = ("ofi", "verbs")
 
 
 class PatternWords(msgspec.Struct, frozen=True):
@@ -97,113 +99,18 @@ class PatternWords(msgspec.Struct, frozen=True):
         return self.quantity == "bandwidth" and self.directions == 2
 
 
+def _read_catalogue() -> Iterator[PatternWords]:
+    for row in read_table(Path(__file__).with_suffix(".tsv"), 8):
+        pattern, name, detail, sentence, sample, directions, kinds, transports = row
+        kind: dict[str, Any] = dict.fromkeys(kinds.split(), True)
+        yield PatternWords(
+            pattern, name, detail, sentence, sample, int(directions),
+            transports=tuple(transports.split()), **kind,
+        )  # fmt: skip
+
+
 #: One row for each pattern; a collective has its words from its name (``words_of``).
-CATALOGUE: tuple[PatternWords, ...] = (
-    PatternWords(
-        "latency", "latency", "half round trip", "half round trip", "half a round trip",
-        one_message=True, round_trip=True, transports=ALL,
-    ),
-    PatternWords(
-        "bandwidth", "bandwidth", "one direction",
-        "one-way stream", "one window with its acknowledgement",
-        transports=ALL,
-    ),
-    PatternWords(
-        "bidirectional_bandwidth", "bandwidth", "sum of both directions",
-        "stream in both directions at once",
-        "one window in both directions with its acknowledgement", directions=2,
-        transports=ALL,
-    ),
-    PatternWords(
-        "put_latency", "put latency", "MPI_Put and its completion",
-        "MPI_Put with its flush", "one MPI_Put with its flush",
-        one_message=True, one_sided=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "put_bandwidth", "put bandwidth", "one direction",
-        "MPI_Put stream", "one window of MPI_Put with its flush",
-        one_sided=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "ping_ping", "ping-ping", "both send at once",
-        "both ends send at once", "one message in each direction at once", directions=2,
-        one_message=True, transports=ALL,
-    ),
-    PatternWords(
-        "get_latency", "get latency", "MPI_Get and its completion",
-        "MPI_Get with its completion", "one MPI_Get with its completion",
-        one_message=True, one_sided=True, reads=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "get_bandwidth", "get bandwidth", "one direction",
-        "MPI_Get stream, towards the origin", "one window of MPI_Get with its completion",
-        one_sided=True, reads=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "accumulate_latency", "accumulate latency", "MPI_Accumulate and its completion",
-        "MPI_Accumulate with its completion", "one MPI_Accumulate with its completion",
-        one_message=True, one_sided=True, calculates=True,
-    ),
-    PatternWords(
-        "fetch_and_op_latency", "fetch-and-op latency", "",
-        "MPI_Fetch_and_op with its completion", "one MPI_Fetch_and_op with its completion",
-        one_message=True, one_sided=True, calculates=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "compare_and_swap_latency", "compare-and-swap latency", "",
-        "MPI_Compare_and_swap with its completion",
-        "one MPI_Compare_and_swap with its completion",
-        one_message=True, one_sided=True, calculates=True, transports=MEMORY,
-    ),
-    PatternWords(
-        "persistent_latency", "latency of persistent requests", "half round trip",
-        "half round trip of persistent requests", "half a round trip",
-        one_message=True, round_trip=True,
-    ),
-    PatternWords(
-        "persistent_bandwidth", "bandwidth of persistent requests", "one direction",
-        "one-way stream of persistent requests", "one window with its acknowledgement",
-    ),
-    PatternWords(
-        "threads_latency", "latency of several threads", "half round trip",
-        "half round trip of one of several threads", "half a round trip of each thread",
-        one_message=True, round_trip=True, threaded=True,
-    ),
-    PatternWords(
-        "threads_bandwidth", "bandwidth of several threads", "one direction",
-        "one-way stream of several threads",
-        "one window of all threads with its acknowledgement",
-        threaded=True,
-    ),
-    PatternWords(
-        "multi_latency", "Latency of many pairs at once", "",
-        "half round trip of many pairs at once", "half a round trip of each pair",
-        one_message=True,
-    ),
-    PatternWords(
-        "multi_bandwidth", "Bandwidth of many pairs at once", "",
-        "one-way stream of each of many pairs", "one window of each pair",
-    ),
-    PatternWords(
-        "sendrecv", "Sendrecv along a chain", "",
-        "Sendrecv along a chain", "one MPI_Sendrecv of each rank",
-        one_operation=True,
-    ),
-    PatternWords(
-        "exchange", "Exchange with both neighbours", "",
-        "exchange with both neighbours", "one exchange of each rank",
-        one_operation=True,
-    ),
-    PatternWords(
-        "loaded_latency", "Latency under load", "",
-        "half round trip under load", "half a round trip",
-        one_message=True,
-    ),
-    PatternWords(
-        "bisection", "Bisection", "",
-        "streams across the middle, each pair's", "one window of each pair",
-    ),
-)  # fmt: skip
+CATALOGUE = tuple(_read_catalogue())
 
 PATTERNS: dict[str, PatternWords] = {words.pattern: words for words in CATALOGUE}
 

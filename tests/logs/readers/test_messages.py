@@ -55,7 +55,7 @@ def test_what_names_an_adapter_or_nothing_is_no_message(line: str) -> None:
     assert kind_of_message(line) is None
 
 
-@pytest.mark.parametrize(("sign", "form"), [(row.sign, row.form) for row in ROWS])
+@pytest.mark.parametrize(("sign", "form"), [(sign, form) for _, sign, form in ROWS])
 def test_a_row_s_sign_stands_for_its_form_or_makes_it_quick(sign: str, form: str) -> None:
     assert len(sign) > (2 if form else 20)
 
