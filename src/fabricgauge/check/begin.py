@@ -23,6 +23,7 @@ from fabricgauge.check.plan.profiles import Profile
 from fabricgauge.check.programs import engine_for, engine_on_nodes, program_names, suite_for
 from fabricgauge.check.run_context import RunContext
 from fabricgauge.check.target import (
+    StatedRequest,
     Target,
     describe_run,
     discover_nodes,
@@ -37,7 +38,6 @@ from fabricgauge.model.fabric import Fabric, Network
 from fabricgauge.model.features import load_role
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.plan import Plan
-from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest, missing_place_words
 from fabricgauge.model.run import Run
 from fabricgauge.model.words.figures import link_rate
@@ -46,7 +46,6 @@ from fabricgauge.nodes.discover.ports import list_port_endpoints
 from fabricgauge.nodes.process import end_marked
 from fabricgauge.store.run_directory import RunDirectory, find, run_lock
 from fabricgauge.store.run_files import jobs, load, stored_request, write_beginning
-from fabricgauge.store.settings import Settings
 
 if TYPE_CHECKING:
     from fabricgauge.logs.tools.table import Tool
@@ -56,14 +55,7 @@ FIRST_DISCOVERY = "discover"
 
 
 @contextmanager
-def open_run(
-    stated: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    root: Path,
-    progress: Progress,
-    dry_run: bool = False,
-) -> Iterator[RunContext]:
+def open_run(stated: StatedRequest, root: Path, dry_run: bool = False) -> Iterator[RunContext]:
     """Plan a run, or take one up again, and hold its directory meanwhile.
 
     A run that cannot begin, and a ``dry_run``, leave no directory.
@@ -75,8 +67,10 @@ def open_run(
         CannotRun: no network joins the nodes, or a stored run's nodes have changed.
         StoreError: there is no run of that name, or no place for one.
     """
-    old, stored = find_stored_run(root, stated, from_files) if stated.resume else (None, None)
-    with locate_target(stated, settings, from_files, stored, progress) as target:
+    old, stored = None, None
+    if stated.request.resume:
+        old, stored = find_stored_run(root, stated.request, stated.from_files)
+    with locate_target(stated, stored) as target:
         directory = old or RunDirectory.create(root)
         with run_lock(directory), ExitStack() as at_end:
             try:

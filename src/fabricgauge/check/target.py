@@ -62,6 +62,18 @@ MPI_VARIABLES = (
 Reached = tuple[HostAccess, tuple[DeclaredNetwork, ...]]
 
 
+class StatedRequest(msgspec.Struct, frozen=True):
+    """Hold a request as it was stated, with the settings beside it, and who watches the progress.
+
+    ``from_files`` are fields of the request that configuration files set.
+    """
+
+    request: MeasurementRequest
+    settings: Settings
+    progress: Progress
+    from_files: Collection[str] = ()
+
+
 class Target(msgspec.Struct, frozen=True):
     """Say where to measure, what, with which programs, and who watches the progress.
 
@@ -90,22 +102,20 @@ class Target(msgspec.Struct, frozen=True):
 
 @contextmanager
 def locate_target(
-    stated: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    stored: MeasurementRequest | None,
-    progress: Progress,
+    stated_request: StatedRequest, stored: MeasurementRequest | None = None
 ) -> Iterator[Target]:
     """Yield the target of a request in which every option has an effect; its lab exists meanwhile.
 
-    ``stored`` is the request of the run to resume. ``from_files`` are fields that configuration
-    files set. If each node has one rank, only nodes with a rank are looked at. Ranks that share a
-    node would be alone there, and a network has two nodes at least.
+    ``stored`` is the request of the run to resume. If each node has one rank, only nodes with a
+    rank are looked at. Ranks that share a node would be alone there, and a network has two nodes at
+    least.
 
     Raises:
         UsageError: options contradict each other or have no effect; there are no nodes, or no such
             node or platform; the topology is not understood.
     """
+    stated, from_files = stated_request.request, stated_request.from_files
+    settings = stated_request.settings
     if stored is None:
         # The nodes of another place are known only later.
         lab_nodes = len(stated.rank_order) or stated.nodes or DEFAULT_NODES
@@ -131,7 +141,7 @@ def locate_target(
             declared=(*declared, *settings.networks),
             topology=simulation.platform.topology if simulation else read_topology(request),
             simulation=simulation,
-            progress=progress,
+            progress=stated_request.progress,
         )
 
 

@@ -112,7 +112,6 @@ def check(ctx: click.Context, /, **options: Any) -> None:
     if _refuse_beside_classes(ctx):
         classes = load_role("classes").parse_classes(options["victim_class"], options["bulk_class"])
     cli_options.refuse_unwritten_report(ctx)
-    configured, from_files = settings.load(), cli_options.names_from_files(ctx)
     request, root = cli_options.build_request(options), options["output"] or settings.run_root()
     printing = Printing(options["format"], options["fail_on"], form=options["form"])
     curves = reference_curves(options["against"])
@@ -124,13 +123,14 @@ def check(ctx: click.Context, /, **options: Any) -> None:
         cli_options.refuse_without_effect(ctx, _WITH_CAMPAIGN, reason)
         with progress_shown(quiet) as progress:
             run = load_role("campaign")
-            ctx.exit(run(options["campaign"], request, from_files, root, progress, printing))
+            stated = cli_options.state_request(ctx, request, progress)
+            ctx.exit(run(options["campaign"], stated, root, printing))
     if request.tool in INSIDE_NODES:
-        request = keep_applicable(request, from_files=from_files)
+        request = keep_applicable(request, from_files=cli_options.names_from_files(ctx))
         ctx.exit(_check_gpus(request, root, printing, curves, dry_run, quiet))
     with (
         progress_shown(quiet) as progress,
-        open_run(request, configured, from_files, root, progress, dry_run) as context,
+        open_run(cli_options.state_request(ctx, request, progress), root, dry_run) as context,
     ):
         if dry_run:
             _print_commands(context)

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
@@ -18,6 +18,11 @@ from fabricgauge.model.pattern import BUFFERS
 from fabricgauge.model.request import OWN_LAB, MeasurementRequest
 from fabricgauge.model.verdict import Strictness
 from fabricgauge.nodes.launch.launchers import LAUNCHERS
+from fabricgauge.store import settings
+
+if TYPE_CHECKING:
+    from fabricgauge.check.target import StatedRequest
+    from fabricgauge.model.progress import Progress
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smh]?)")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -135,6 +140,15 @@ def names_from_files(ctx: click.Context) -> Collection[str]:
     """Return the names of options that only a configuration file sets."""
     file_source = click.core.ParameterSource.DEFAULT_MAP
     return [name for name in ctx.params if ctx.get_parameter_source(name) is file_source]
+
+
+def state_request(
+    ctx: click.Context, request: MeasurementRequest, progress: "Progress"
+) -> "StatedRequest":
+    """Return a request with the settings of configuration files beside the options."""
+    from fabricgauge.check.target import StatedRequest
+
+    return StatedRequest(request, settings.load(), progress, names_from_files(ctx))
 
 
 #: The reason to refuse other options next to ``--from``.

@@ -19,10 +19,10 @@ from typing import Any, Literal, NamedTuple
 #: paths_compared: ``compared_blocks(a, b)`` are two published listings as blocks; else none
 #: stored: ``show_stored(directory, format, file)`` shows a stored result and returns its outcome,
 #:     PASS if nothing judges it; None if it is another's
-#: sweep: ``measure_sweep(words, request, settings, from_files, root, progress, blocks, nodes)``
+#: sweep: ``measure_sweep(words, stated, root, blocks, nodes)``
 #: swept: ``read_varied(directory)`` reads the comparison that a sweep stored
 #: swept_blocks: ``layer_blocks(varied)`` is what its layers cost, as blocks of a report
-#: campaign: ``run_campaign(name, request, from_files, root, progress, printing)``, an exit status
+#: campaign: ``run_campaign(name, stated, root, printing)``, an exit status
 #: soak: ``soak_network(context, seconds, share, answers, class, printing)`` names dips
 #: classes: ``parse_classes(victim, bulk)`` and ``measure_classes(context, classes, printing)``
 #: listed: ``list_stored(directory)`` describes a stored result for a list; None if another's

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.typed import typed
 from tests.features.history.runs import RECORDED
 
+from fabricgauge.check.target import StatedRequest
 from fabricgauge.features.campaign import option, running
 from fabricgauge.features.campaign.campaign_file import (
     FORMAT,
@@ -26,13 +27,15 @@ from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model.errors import CannotRun, StoreError, ToolMissing
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import MeasurementRequest
+from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
 
 PRINTING = SimpleNamespace(format="terminal", to=None, fail_on=())
 
 
 def measure(root: Path) -> int:
-    return option.run_campaign("validation", MeasurementRequest(), (), root, Progress(), PRINTING)
+    stated = StatedRequest(MeasurementRequest(), settings.load(()), Progress())
+    return option.run_campaign("validation", stated, root, PRINTING)
 
 
 def fill_disk(_self: RunDirectory, name: str, _value: object) -> None:
@@ -44,7 +47,7 @@ def test_a_full_disk_loses_no_part_that_was_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
 ) -> None:
     def measure_part(part: Any, *others: Any) -> PartResult:
-        directory: RunDirectory = others[-2]
+        directory: RunDirectory = others[-1]
         if measured:
             folder = directory.path / "20261126T200000Z-abc123"
             folder.mkdir()

@@ -142,10 +142,9 @@ def scale(ctx: click.Context, /, command: tuple[str, ...], **options: Any) -> No
     """
     cli_options.require_program(command)
     request = cli_options.build_request({**options, "launches": None})
-    from_files = cli_options.names_from_files(ctx)
     with (
         progress_shown(options["quiet"]) as progress,
-        locate_target(request, settings.load(), from_files, None, progress) as target,
+        locate_target(cli_options.state_request(ctx, request, progress)) as target,
     ):
         nodes = len(target.access.nodes)
         design = make_scale_design(

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from fabricgauge.check.conclude import conclude
+from fabricgauge.check.target import StatedRequest
 from fabricgauge.cli.show import page, print_report
 from fabricgauge.features.campaign.campaign_file import (
     RESULT_FILE,
@@ -23,8 +24,6 @@ from fabricgauge.judge.thresholds import Thresholds, thresholds_from
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import StoreError
 from fabricgauge.model.features import load_role
-from fabricgauge.model.progress import Progress
-from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import StoredRun
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.varied import Design
@@ -37,22 +36,17 @@ from fabricgauge.store.run_files import load
 _IDENTITY = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]*")
 
 
-def run_campaign(
-    named: str, request: MeasurementRequest, from_files: Any, root: Path, progress: Progress,
-    printing: Any,
-) -> int:  # fmt: skip
+def run_campaign(named: str, stated: StatedRequest, root: Path, printing: Any) -> int:
     """Measure a campaign by its name or file, show its page; return the exit status."""
-    configured = settings.load()
     campaign = find_campaign(named)
     directory = RunDirectory.create(root)
     try:
-        result, interrupted = measure_campaign(
-            campaign, request, configured, from_files, directory, progress
-        )
+        result, interrupted = measure_campaign(campaign, stated, directory)
     except BaseException:
         _discard_unless_measured(directory)
         raise
-    progress.close()
+    stated.progress.close()
+    configured = stated.settings
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     measured = measured_campaign(result, directory, thresholds)
     html = "report.html in it"

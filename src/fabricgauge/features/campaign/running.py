@@ -5,14 +5,14 @@ on disk before the next part begins.
 """
 
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
 
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
-from fabricgauge.check.target import made_lab, reach_hosts
+from fabricgauge.check.target import StatedRequest, made_lab, reach_hosts
 from fabricgauge.features.campaign.campaign_file import (
     RESULT_FILE,
     RESULT_FORMAT,
@@ -26,11 +26,10 @@ from fabricgauge.features.campaign.campaign_file import (
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.errors import FabricgaugeError, ToolMissing, UsageError
 from fabricgauge.model.features import load_role
-from fabricgauge.model.progress import Progress
 from fabricgauge.model.request import ENGINE_ONLY, OWN_LAB, MeasurementRequest, reset_fields
 from fabricgauge.report.content.conclusion import headline
 from fabricgauge.store.run_directory import RunDirectory, now_utc
-from fabricgauge.store.settings import Settings, size_bytes
+from fabricgauge.store.settings import size_bytes
 
 #: Blocks of a sweep whose part does not set its launches: enough for a curve over the numbers.
 SWEEP_BLOCKS = 3
@@ -53,23 +52,19 @@ def require_place_only(request: MeasurementRequest) -> None:
 
 
 def measure_campaign(
-    campaign: Campaign,
-    stated: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    directory: RunDirectory,
-    progress: Progress,
+    campaign: Campaign, stated: StatedRequest, directory: RunDirectory
 ) -> tuple[CampaignResult, bool]:
     """Measure each part on the stated nodes; return the results and if it was interrupted."""
-    require_place_only(stated)
+    require_place_only(stated.request)
     result = CampaignResult(RESULT_FORMAT, RESULT_VERSION, directory.identity, now_utc(), campaign)
     interrupted = False
-    with located(stated, campaign) as request:
+    progress = stated.progress
+    with located(stated, campaign) as placed:
         for number, part in enumerate(campaign.part, 1):
             progress.stage(f"part {number} of {len(campaign.part)}: {part.title}")
             begin_s = time.monotonic()
             try:
-                measured = measure_part(part, request, settings, from_files, directory, progress)
+                measured = measure_part(part, placed, directory)
             except KeyboardInterrupt:
                 interrupted = True
                 break
@@ -86,14 +81,15 @@ def measure_campaign(
 
 
 @contextmanager
-def located(stated: MeasurementRequest, campaign: Campaign) -> Iterator[MeasurementRequest]:
+def located(stated: StatedRequest, campaign: Campaign) -> Iterator[StatedRequest]:
     """Yield the request with the lab that all parts share, if it is made for this campaign."""
-    if stated.lab != OWN_LAB:
+    request = stated.request
+    if request.lab != OWN_LAB:
         yield stated
         return
-    nodes = stated.nodes or max(part.least_nodes for part in campaign.part)
+    nodes = request.nodes or max(part.least_nodes for part in campaign.part)
     with made_lab(nodes) as name:
-        yield replace(stated, lab=name, nodes=0)
+        yield replace(stated, request=replace(request, lab=name, nodes=0))
 
 
 def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
@@ -107,14 +103,7 @@ def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
     return replace(stated, **{field: value for field, value in changed.items() if value})
 
 
-def measure_part(
-    part: Part,
-    stated: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    directory: RunDirectory,
-    progress: Progress,
-) -> PartResult:
+def measure_part(part: Part, stated: StatedRequest, directory: RunDirectory) -> PartResult:
     """Measure a part in a run below the campaign's directory.
 
     Raises:
@@ -122,16 +111,16 @@ def measure_part(
     """
     if not part.measures:
         return PartResult(part.name)
-    request = on_nodes(request_of(part, stated), part.most_nodes)
+    request = on_nodes(request_of(part, stated.request), part.most_nodes)
+    stated = replace(stated, request=request)
     if part.vary:
         blocks = part.launches or SWEEP_BLOCKS
         outcome_name, finding, folder = load_role("sweep")(
-            part.vary, request, settings, from_files, directory.path, progress, blocks,
-            part.least_nodes,
-        )  # fmt: skip
+            part.vary, stated, directory.path, blocks, part.least_nodes
+        )
         return PartResult(part.name, folder, outcome_name, finding)
     against = tuple(curve for name in part.references for curve in reference(name).curves)
-    with open_run(request, settings, from_files, directory.path, progress) as context:
+    with open_run(stated, directory.path) as context:
         nodes = len(set(context.target.ranks))
         if nodes < part.least_nodes:
             raise UsageError(f"it needs {part.least_nodes} nodes, and there are {nodes}")

@@ -10,6 +10,7 @@ import msgspec
 
 from fabricgauge.check.begin import open_run
 from fabricgauge.check.main_job import measure_and_judge
+from fabricgauge.check.target import StatedRequest
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.lab import parse_fault
 from fabricgauge.cli.overview import HELP_OPTIONS
@@ -84,7 +85,7 @@ def _check(lab: str, root: Path, quiet: bool) -> tuple[Judged, Path]:
     request = MeasurementRequest(lab=lab, patterns=PATTERNS, sizes=SIZES)
     with (
         progress_shown(quiet) as progress,
-        open_run(request, settings.load(), (), root, progress) as context,
+        open_run(StatedRequest(request, settings.load(), progress), root) as context,
     ):
         judged, interrupted = measure_and_judge(context)
         if interrupted:

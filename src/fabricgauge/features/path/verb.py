@@ -7,7 +7,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from fabricgauge.check.target import locate_target
+from fabricgauge.check.target import StatedRequest, locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.options import (
     Parsed,
@@ -108,7 +108,7 @@ def _trace_calls(options: Mapping[str, Any]) -> tuple[RunDirectory, CallPaths, b
     request = cli_options.build_request({**options, "sizes": None})
     with (
         progress_shown(options["quiet"]) as progress,
-        locate_target(request, settings.load(), (), None, progress) as target,
+        locate_target(StatedRequest(request, settings.load(), progress)) as target,
     ):
         directory = RunDirectory.create(options["output"] or settings.path_root())
         try:

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from fabricgauge.check.plan.design import (
     parse_factor,
     require_tool_factors,
 )
-from fabricgauge.check.target import locate_target
+from fabricgauge.check.target import StatedRequest, locate_target
 from fabricgauge.cli import options as cli_options
 from fabricgauge.cli.progress import progress_shown
 from fabricgauge.cli.show import page, print_report
@@ -22,14 +22,10 @@ from fabricgauge.features.vary import vary as measured_arms
 from fabricgauge.features.vary.content import headline
 from fabricgauge.features.vary.varying import AS_OF_A_RUN, least_blocks
 from fabricgauge.model.errors import StoreError, UsageError
-from fabricgauge.model.progress import Progress
-from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import StoredRun
 from fabricgauge.model.varied import Design, Factor
 from fabricgauge.model.verdict import Outcome, exit_status
-from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory, describe, find, read_nodes, run_lock
-from fabricgauge.store.settings import Settings
 
 #: Default number of blocks: it detects 3 % if launches differ by 2 %.
 USUAL_BLOCKS = 10
@@ -45,10 +41,9 @@ def vary(ctx: click.Context, options: dict[str, Any], root: Path, tolerance: flo
     first = {factor.name: factor.levels[0] for factor in factors}
     places = {"tool_path": first["tool-path"]} if "tool-path" in first else {}
     request = cli_options.build_request({**options, **places, "resume": None})
-    from_files = cli_options.names_from_files(ctx)
     with (
         progress_shown(options["quiet"]) as progress,
-        locate_target(request, settings.load(), from_files, None, progress) as target,
+        locate_target(cli_options.state_request(ctx, request, progress)) as target,
     ):
         new_design = None
         if not resume:
@@ -112,14 +107,7 @@ SEED = 1
 
 
 def measure_sweep(
-    words: Sequence[str],
-    request: MeasurementRequest,
-    settings: Settings,
-    from_files: Collection[str],
-    root: Path,
-    progress: Progress,
-    blocks: int,
-    least_nodes: int,
+    words: Sequence[str], stated: StatedRequest, root: Path, blocks: int, least_nodes: int
 ) -> tuple[str, str, str]:
     """Measure all levels of the factors; return outcome, headline and folder of the comparison.
 
@@ -128,8 +116,8 @@ def measure_sweep(
         KeyboardInterrupt: the user interrupted it; what was measured is stored.
     """
     design = make_design(tuple(map(parse_factor, words)), blocks, SEED)
-    require_tool_factors(design.factors, request.tool)
-    with locate_target(request, settings, from_files, None, progress) as target:
+    require_tool_factors(design.factors, stated.request.tool)
+    with locate_target(stated) as target:
         nodes = len(set(target.ranks))
         if nodes < least_nodes:
             raise UsageError(f"it needs {least_nodes} nodes, and there are {nodes}")
