@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gpu_proof import steps
 from gpu_proof.bench import Bench, Completed, Result
 from gpu_proof.curves import (
     compare_figures,
@@ -242,8 +243,10 @@ def test_a_table_of_osu_is_read() -> None:
      (False, 1.0, 0, "done")],
 )  # fmt: skip
 def test_osu_is_the_third_measurement_if_it_was_packed(
-    tmp_path: Path, packed_osu: bool, factor: float, osu_status: int, expected: str
-) -> None:
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed_osu: bool, factor: float,
+    osu_status: int, expected: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(steps, "SIZES", (0, 8))
     started = []
 
     def answer(name: str, argv: list[str]) -> tuple[int, str, str]:
@@ -254,7 +257,7 @@ def test_osu_is_the_third_measurement_if_it_was_packed(
         if program == "engine":
             times = ((0, 2e-6), (8, 4e-6))
             lines = [case("latency", size, 1, seconds * factor) for size, seconds in times]
-            return 0, "\n".join(lines), ""
+            return 0, "\n".join([*lines, case("bandwidth", 8, 16, 128e-6)]), ""
         assert argv[-4:] == ["-d", "cuda", "D", "D"]
         return osu_status, OSU_LATENCY, ""
 
@@ -267,6 +270,25 @@ def test_osu_is_the_third_measurement_if_it_was_packed(
         assert started[:5] == ["pingpong", "engine", "osu", "osu", "osu"]
     else:
         assert "osu" not in started and "pack --osu PATH" in words
+
+
+def test_a_few_points_are_no_proof(tmp_path: Path) -> None:
+    """An MPI that breaks at the first message of GPU memory still measures that of 0 B."""
+
+    def answer(name: str, argv: list[str]) -> tuple[int, str, str]:
+        if name.startswith("pingpong"):
+            return 139, "0 2.0 0 1 same\n", "[n1:1] Signal: Segmentation fault (11)\n----\n"
+        return 139, case("latency", 0, 1, 2e-6), "----\n"
+
+    result = measure("cuda,host", 1)(answered(tmp_path, answer, rehearsal=False))
+    assert result.status == "failed"
+    assert "figures of 1 points of 15" in result.sentence
+
+
+def test_a_signal_is_named_before_the_last_line() -> None:
+    fault = "[n1:1] Signal: Segmentation fault (11)\n------\n"
+    assert "Segmentation fault (11)" in Completed(139, "", fault, 1.0).last_words
+    assert Completed(1, "reason\n", "\n-----\n", 1.0).last_words == "reason"
 
 
 Answer = Callable[[str, list[str]], tuple[int, str, str]]

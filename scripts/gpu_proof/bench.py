@@ -27,9 +27,14 @@ class Completed:
 
     @property
     def last_words(self) -> str:
-        """The last line that it wrote, or why it wrote none."""
-        lines = [line for line in f"{self.stdout}\n{self.stderr}".splitlines() if line.strip()]
-        return self.why or (lines[-1].strip()[:300] if lines else f"exit status {self.exit_status}")
+        """The last line of words that it wrote, its end by a signal, or why it wrote none."""
+        if self.why:
+            return self.why
+        text = f"{self.stdout}\n{self.stderr}"
+        if signals := re.findall(r"Signal: (.+?\(\d+\))", text):
+            return f"a rank was ended by a signal: {signals[0]}"
+        lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
+        return lines[-1][:300] if lines else f"exit status {self.exit_status}"
 
 
 @dataclass

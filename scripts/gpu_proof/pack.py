@@ -157,12 +157,17 @@ class Packer:
             old.unlink()
         shutil.rmtree(libraries / "ucx")
         # Libraries and modules keep their places: UCX looks for its modules beside itself.
-        ucx = self.unpacked("ucx", UCX) / "libucx" / "lib"
+        wheel = self.unpacked("ucx", UCX)
+        ucx = wheel / "libucx" / "lib"
         for library in (*ucx.glob("*.so.0"), *ucx.glob("ucx/*.so.0")):
             if "perftest" not in library.name:
                 target = folder / "libucx" / library.relative_to(ucx)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(library, target)
+        # libucm_cuda needs it to see CUDA's allocations: without it UCX takes a GPU's address for
+        # the host's, and breaks.
+        (runtime,) = wheel.glob("libucx_*.libs/libcudart-*.so*")
+        shutil.copy2(runtime, folder / "libucx" / runtime.name)
 
     def engine(self, folder: Path) -> None:
         """The ready-made engine for Open MPI, or one that is built against this one."""

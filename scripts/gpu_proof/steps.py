@@ -279,6 +279,9 @@ def measure(memory: str, rounds: int) -> Callable[[Bench], Result]:
         osu_shares = ratios(mine, gather(osu))
         if osu_shares:
             verdict += f", engine / OSU {statistics.median(osu_shares):.3f} of {len(osu_shares)}"
+        asked_points = 2 * len(FEW_SIZES if bench.rehearsal else SIZES) - 1
+        if len(shares) < asked_points:
+            problems += [*words, f"figures of {len(shares)} points of {asked_points}"]
         if problems:
             return Result("failed", f"{problems[0]}; {verdict}", lines)
         if bench.rehearsal:

@@ -27,9 +27,11 @@
 // and over the host, see real_host.hpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <limits>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -135,8 +137,28 @@ private:
                             {Host::Clock::name, settings_.clock, Host::simulated},
                             Host::libraries(), transport_.description(), settings_.memory.options));
         JsonWriter own;
-        write_placement(own, transport_.rank(), placement_, settings_.interface, part_.time_copies(cases));
+        write_placement(own, transport_.rank(), placement_, settings_.interface, time_copies(cases));
         for (const std::string& record : transport_.gather(own.text())) write(record);
+    }
+
+    // The ranks of a node copy in turns: side by side they would share the GPU, or its way to memory.
+    std::string time_copies(const std::vector<Case>& cases) {
+        if (settings_.memory.options.device_kind() == MemoryKind::host) return "";
+        std::map<int, int> ranks_by_node;
+        int own_turn = 0, turns = 0;
+        for (std::size_t rank = 0; rank < nodes_.size(); ++rank) {
+            const int turn = ranks_by_node[nodes_[rank]]++;
+            if (static_cast<int>(rank) == transport_.rank()) own_turn = turn;
+            turns = std::max(turns, turn + 1);
+        }
+        std::string copies;
+        for (int turn = 0; turn < turns; ++turn) {
+            if (turn == own_turn) copies = part_.time_copies(cases);
+            transport_.gather("");
+            std::string all_are_done;
+            transport_.broadcast(all_are_done);
+        }
+        return copies;
     }
 
     void run_case(const Case& measured) {

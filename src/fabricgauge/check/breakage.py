@@ -37,6 +37,13 @@ _ALONE_REMEDY = (
     "on {0}: check that the engine and MPI's libraries are there and complete, as on the other"
     " nodes (ldd), and that the node can reach the machine that starts the launch"
 )
+_MPI = "the MPI"
+_MEMORY_REMEDY = (
+    "use an MPI that is built for this GPU; with UCX, see by ldd that no library of its"
+    " ucx/libucm_*.so is missing, or set UCX_MEMTYPE_CACHE=n; then try osu_latency D D"
+)
+#: The words for SIGSEGV of a rank, from launchers and from Slurm.
+_SEGMENTATION_FAULTS = ("SIGSEGV", "Segm")
 #: Exit codes of a launch whose command was not understood: no node is at fault.
 _NOT_UNDERSTOOD = frozenset({64, 65})
 #: These, and the exit codes of a program that could not be started on a node.
@@ -66,7 +73,7 @@ class FailedLaunch(msgspec.Struct, frozen=True):
 
     ``lost`` is the trouble of nodes or their ranks, by node. ``printed`` is the output of launcher
     and ranks. ``began`` is true if ranks had begun to measure. ``unanswered`` are nodes with
-    addresses to which they tried to connect in vain.
+    addresses to which they tried to connect in vain. ``memory`` is the plan's: that of the buffers.
     """
 
     launch: PlannedLaunch
@@ -75,6 +82,7 @@ class FailedLaunch(msgspec.Struct, frozen=True):
     printed: str
     began: bool = True
     unanswered: frozenset[tuple[str, str]] = frozenset()
+    memory: str = ""
 
 
 def find_culprits(context: RunContext, failed: FailedLaunch, breaks: Breaks) -> CulpritFindings:
@@ -150,6 +158,13 @@ def culprit_from_output(failed: FailedLaunch) -> CulpritFindings | None:
     if lost is None:
         return None
     evidence = (f"launch {failed.launch.number}: {lost.line}",)
+    if failed.memory and any(word in lost.event for word in _SEGMENTATION_FAULTS):
+        # The node is sound: an MPI that is not built for the GPU reads its memory and is ended.
+        trouble = f"{lost.event} at a message in {failed.memory} memory"
+        finding = msgspec.structs.replace(
+            _finding(failed.launch, (), trouble, evidence), remedy=_MEMORY_REMEDY, where=_MPI
+        )
+        return CulpritFindings((finding,))
     finding = _finding(failed.launch, lost.nodes, lost.event, evidence)
     return CulpritFindings((finding,), (_culprit(lost.nodes),))
 

@@ -202,7 +202,8 @@ def _with_culprits(
     ended = with_link_changes(context.target.access, context.fabric, launch.network, ended)
     context.progress.stage(f"launch {launch.number} broke: searching for the culprit")
     broken = FailedLaunch(
-        launch, ended.exit_code, watch.lost, printed_words, watch.started, watch.unanswered
+        launch, ended.exit_code, watch.lost, printed_words, watch.started, watch.unanswered,
+        context.plan.memory,
     )  # fmt: skip
     findings = find_culprits(context, broken, partial(_breaks, context, launch))
     if not findings.findings:

@@ -189,8 +189,11 @@ def _find_wire_rate(subject: Subject, curve: SuiteCurve) -> tuple[float | None, 
 
 
 def _library_rates(log: NcclEvidence | None) -> list[float]:
-    """Return nominal rates in bit/s of one node's adapters: the node with the lowest sum."""
-    if log is None:
+    """Return nominal rates in bit/s of one node's adapters: the node with the lowest sum.
+
+    Those of sockets are no evidence: NCCL takes 10 Gb/s where the kernel knows no rate.
+    """
+    if log is None or log.sockets:
         return []
     rates = {int(index): rate for index, rate in log.rates_bit_s.items()}
     for dump in log.dumps:

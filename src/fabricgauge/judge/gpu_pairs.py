@@ -1,4 +1,4 @@
-"""Copies from GPU to GPU inside a node, against the links or the PCI Express between them.
+"""Copies from GPU to GPU or between GPU and host, against the links or the PCI Express they use.
 
 Each path is compared with the rate of its link, and with the other paths over links of the same
 kind. Through a processor (PHB, NODE, SYS, AMD's PCIE) the rate depends on the processor: such a
@@ -35,6 +35,11 @@ _PRODUCTS: tuple[tuple[str, float, float], ...] = (
     (r"MI300X|MI308X|MI325X", 64.0, 32.0),
     (r"MI35[05]X", 76.8, 32.0),
 )
+#: GPUs whose way to the host is no PCI Express (NVLink-C2C), or nothing (one memory for both).
+_JOINED_TO_HOST = re.compile(r"GH200|GB[23]00|GB10\b|MI300A")
+_UNKNOWN_GPU = Gpu(0, "", "", Skipped("no printout"), ())
+#: The other end of a copy, in place of a GPU's number.
+_HOST = -1
 #: One to four links join these GPUs, and rocm-smi does not print how many.
 _UNKNOWN_LINK_COUNT = re.compile(r"MI250")
 
@@ -62,7 +67,7 @@ _MOST_PATHS = 8
 class GpuPath(NamedTuple):
     """The path from one GPU to another; ``ceiling`` in bytes/s is 0 if unknown.
 
-    ``usual`` is the median rate in bytes/s of the paths with the same link and ceiling.
+    An end may be _HOST. ``usual`` is the median rate in bytes/s of the paths with the same link and ceiling.
     """
 
     origin: int
@@ -78,14 +83,23 @@ class GpuPath(NamedTuple):
 
     @property
     def direct(self) -> bool:
-        linked = self.word.startswith(("NV", "XGMI"))
+        linked = self.word.startswith(("NV", "XGMI")) or _HOST in (self.origin, self.target)
         return bool(self.ceiling) and (linked or self.word in _DIRECT)
+
+    @property
+    def ends(self) -> str:
+        """The ends in words: ``GPU 0 → GPU 1``, ``host → GPU 0``."""
+        ends = (self.origin, self.target)
+        return " → ".join("host" if end == _HOST else f"GPU {end}" for end in ends)
 
     @property
     def sentence(self) -> str:
         rate = figures.rate(self.rate)
         ceiling = f" of {figures.rate(self.ceiling)}" if self.ceiling else ""
-        return f"GPU {self.origin} → GPU {self.target} ({self.word}): {rate}{ceiling}"
+        return f"{self.ends} ({self.word}): {rate}{ceiling}"
+
+
+_ENDS = {"": ("GPUs", "GPUs"), "to": ("host", "GPUs"), "from": ("GPUs", "host")}
 
 
 def judge_gpu_pairs(subject: Subject) -> Iterator[Verdict]:
@@ -96,7 +110,7 @@ def judge_gpu_pairs(subject: Subject) -> Iterator[Verdict]:
 
 
 def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdict:
-    paths = _list_paths(pairs)
+    paths = _list_host_paths(pairs) if pairs.host else _list_paths(pairs)
     if isinstance(paths, Skipped):
         return Verdict(Outcome.SKIPPED, paths.reason, remedy=_ADD_TOPOLOGY)
     judged = [(_rate_path(subject, path), path) for path in paths]
@@ -113,14 +127,15 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdi
     share_text = f"{figures.percent(lowest.share)} of the link between them"
     if not lowest.ceiling:
         share_text = f"{figures.percent(lowest.share)} of the median of such paths"
-    summary = f"all {path_count} between GPUs pass: the lowest, {lowest.sentence}, has {share_text}"
+    between = "between host and GPUs" if pairs.host else "between GPUs"
+    summary = f"all {path_count} {between} pass: the lowest, {lowest.sentence}, has {share_text}"
     cause, remedy = "", ""
     if slow:
         are, cause, remedy = "is" if len(slow) == 1 else "are", *_SLOW
-        common = set.intersection(*({path.origin, path.target} for path in slow))
+        common = set.intersection(*({path.origin, path.target} - {_HOST} for path in slow))
         gpu = f", all of GPU {common.pop()}" if len(slow) > 1 and len(common) == 1 else ""
         summary = (
-            f"{len(slow)} of {path_count} between GPUs {are} slow{gpu};"
+            f"{len(slow)} of {path_count} {between} {are} slow{gpu};"
             f" {lowest.sentence}, {share_text}"
         )
     elif above_ceiling:
@@ -129,13 +144,12 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdi
         summary = f"more than the link between them carries: {highest.sentence}"
     return Verdict(
         outcome, summary,
-        Figure(lowest.share, "share", f"GPU {lowest.origin} → GPU {lowest.target}, {lowest.word}"),
+        Figure(lowest.share, "share", f"{lowest.ends}, {lowest.word}"),
         subject.threshold("fraction.gpu_pass" if lowest.direct else "fraction.gpu_like"),
         (*_describe_classes(paths), *(f"slow: {path.sentence}" for path in slow[:_MOST_PATHS])),
         cause, remedy,
         about=VerdictSubject(
-            "stream", subject.name, ("GPUs", "GPUs"), "bandwidth",
-            source=curve.name,
+            "stream", subject.name, _ENDS[pairs.host], "bandwidth", source=curve.name,
         ),
     )  # fmt: skip
 
@@ -182,16 +196,41 @@ def _list_paths(pairs: GpuPairs) -> list[GpuPath] | Skipped:
             if rate and word and row != column:
                 ceilings = [_ceiling(word, by_index[end], pairs.products) for end in ends]
                 paths.append(GpuPath(row, column, rate, word, min(ceilings)))
-    classes = group_by(paths, attrgetter("word", "ceiling"))
-    usual = {key: median(path.rate for path in same) for key, same in classes.items()}
-    return [path._replace(usual=usual[path.word, path.ceiling]) for path in paths] or Skipped(
+    return _with_usual(paths) or Skipped(
         f"{topology.source} does not state the links between these GPUs"
     )
 
 
+def _list_host_paths(pairs: GpuPairs) -> list[GpuPath] | Skipped:
+    """Return the path between the host and each GPU, or why the rates of their slots are unknown.
+
+    A slot's rate is that of the printout, else that of the product.
+    """
+    if any(map(_JOINED_TO_HOST.search, pairs.products)):
+        return Skipped("these GPUs are joined to the host by another link than PCI Express")
+    (rates,) = pairs.bytes_per_s
+    topology = pairs.topology or GpuTopology("", (), ())
+    numbers = _match_numbers(pairs, topology) if topology.gpus else Skipped("no printout")
+    by_index = {gpu.index: gpu for gpu in topology.gpus}
+    paths = []
+    for number, rate in enumerate(rates):
+        gpu = _UNKNOWN_GPU if isinstance(numbers, Skipped) else by_index[numbers[number]]
+        ends = (_HOST, number) if pairs.host == "to" else (number, _HOST)
+        if rate:
+            paths.append(GpuPath(*ends, rate, "PCIe", _ceiling("PCIe", gpu, pairs.products)))
+    return _with_usual(paths)
+
+
+def _with_usual(paths: list[GpuPath]) -> list[GpuPath]:
+    """Return the paths with the median rate of those with the same link and ceiling."""
+    classes = group_by(paths, attrgetter("word", "ceiling"))
+    usual = {key: median(path.rate for path in same) for key, same in classes.items()}
+    return [path._replace(usual=usual[path.word, path.ceiling]) for path in paths]
+
+
 def _match_numbers(pairs: GpuPairs, topology: GpuTopology) -> list[int] | Skipped:
     """Return nvidia-smi's number of each of nvbandwidth's GPUs: by PCI bus, else the same."""
-    count = len(pairs.bytes_per_s)
+    count = len(pairs.bytes_per_s[0])
     index_by_bus = {_bus_address(gpu.bus): gpu.index for gpu in topology.gpus if gpu.bus}
     if len(pairs.buses) == count and all(_bus_address(bus) in index_by_bus for bus in pairs.buses):
         return [index_by_bus[_bus_address(bus)] for bus in pairs.buses]

@@ -129,8 +129,14 @@ def _judge_sockets(
         for adapter in log.adapters
         if adapter.link or adapter.name.startswith(_RDMA_INTERFACES)
     )
-    interfaces = sentences.listed(_name_adapters(log))
-    by = f" by {interfaces}" if interfaces else ""
+    names = _name_adapters(log)
+    if names == ["lo"]:
+        return Verdict(
+            Outcome.INVALID, f"{place}: NCCL used the loopback interface: no byte crossed a network",
+            None, None, evidence, "the ranks share a machine, or NCCL_SOCKET_IFNAME is lo",
+            "start ranks on both nodes, and set NCCL_SOCKET_IFNAME to the network's interface",
+        )  # fmt: skip
+    by = f" by {sentences.listed(names)}" if names else ""
     sentence = f"{place}: NCCL used sockets (TCP{by}), not RDMA"
     if subject.medium == "tcp":
         summary = f"{sentence}, as the stated network requires"

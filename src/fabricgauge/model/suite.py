@@ -153,15 +153,17 @@ class GpuTopology(msgspec.Struct, frozen=True):
 class GpuPairs(msgspec.Struct, frozen=True):
     """A matrix of bytes/s between GPUs, one copy at a time, as nvbandwidth numbers them.
 
-    A row is the sending GPU, a column the receiving GPU; None was not measured. ``buses`` are the
-    GPUs' PCI addresses by number (``00000000:1b:00``), ``products`` the product names of the node's
-    GPUs; both are empty if the log lacks them.
+    A row is the sending GPU, a column the receiving GPU; None was not measured. With ``host``, the
+    copies are between each GPU and the host's memory, in one row: ``to`` or ``from`` the GPUs.
+    ``buses`` are the GPUs' PCI addresses by number (``00000000:1b:00``), ``products`` the product
+    names of the node's GPUs; both are empty if the log lacks them.
     """
 
     bytes_per_s: tuple[tuple[float | None, ...], ...]
     buses: tuple[str, ...] = ()
     products: tuple[str, ...] = ()
     topology: GpuTopology | None = None
+    host: Literal["", "to", "from"] = ""
 
 
 class LogEvidence(msgspec.Struct, frozen=True):

@@ -40,7 +40,11 @@ class GpuProgram(msgspec.Struct, frozen=True):
 #: The READMEs of nvbandwidth 0.8 and rocm_bandwidth_test 2.6; nvidia-smi(1), rocm-smi --help.
 PROGRAMS: dict[str, GpuProgram] = {
     "nvbandwidth": GpuProgram(
-        ("nvbandwidth", "-t", *(f"device_to_device_memcpy_{op}_ce" for op in ("read", "write"))),
+        (
+            "nvbandwidth", "-t", "device_to_device_memcpy_read_ce",
+            "device_to_device_memcpy_write_ce", "host_to_device_memcpy_ce",
+            "device_to_host_memcpy_ce",
+        ),
         {
             "topo.txt": ("nvidia-smi", "topo", "-m"),
             "nvlink.txt": ("nvidia-smi", "nvlink", "-s"),

@@ -19,6 +19,8 @@ from fabricgauge.judge.streams import (
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
+from fabricgauge.model.request import INSIDE_NODES
+from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
 from fabricgauge.model.words.networks import OWN_CHOICE
@@ -135,6 +137,8 @@ def judge(subject: Subject) -> Verdicts:
         collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):
         unstated = subject.imported and not subject.claimed
+        if subject.curves and all(curve.suite in INSIDE_NODES for curve in subject.curves):
+            return collectives or _judge_inside_node(subject.curves[0])
         remedy = _STATE if unstated else ""
         return collectives or Verdict(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)
     unlike_series = [series.name for series in subject.series if is_rdma_on_tcp(subject, series)]
@@ -170,15 +174,24 @@ def _rises(stream: Stream) -> bool:
     return causes.rate_of_larger(stream) >= enough
 
 
+def _judge_inside_node(curve: SuiteCurve) -> Verdict:
+    """Return why copies inside a node are not judged."""
+    reason = "copies inside a node, whose ceiling is unknown: no byte crossed a network"
+    return Verdict(Outcome.SKIPPED, reason if curve.points else _describe_empty(curve))
+
+
+def _describe_empty(curve: SuiteCurve) -> str:
+    reason = curve.failures[0].text if curve.failures else curve.cut_off
+    if curve.failures and curve.failures[0].trouble == "waived":
+        reason = f"waived by the suite ({reason.strip().rstrip(':')}): the node has too few GPUs"
+    return f"{curve.benchmark} has no figure: {reason}"
+
+
 def _judge_no_stream(subject: Subject) -> Verdict:
     """Return why there is no stream to judge: a table without figures, or with small messages."""
     remedy = _IMPORT_STREAM if subject.imported else _LARGE
     if empty := next((curve for curve in subject.curves if not curve.points), None):
-        reason = empty.failures[0].text if empty.failures else empty.cut_off
-        if empty.failures and empty.failures[0].trouble == "waived":
-            reason = f"waived by the suite ({reason})"
-        reason = f"{empty.benchmark} has no figure: {reason}"
-        return Verdict(Outcome.INCONCLUSIVE, reason, remedy=remedy)
+        return Verdict(Outcome.INCONCLUSIVE, _describe_empty(empty), remedy=remedy)
     if subject.unknown_part:
         reason = (
             f"{subject.unknown_part} processes took part, and their nodes are unknown: the first"

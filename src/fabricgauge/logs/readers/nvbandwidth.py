@@ -17,7 +17,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -34,8 +34,11 @@ _MOST_CELLS = 1 << 20
 _MOST_DEVICES = 1 << 12
 _MOST_GPUS = 64  # GPUs of one node, whose matrix is kept cell by cell
 
-#: Tests that measure one way between two GPUs of a node at a time.
-_ONE_WAY = re.compile(r"device_to_device_memcpy_(?:read|write)_(?:ce|sm)")
+#: Tests that measure one way at a time: between two GPUs of a node, or a GPU and the host's memory.
+_ONE_WAY = re.compile(
+    r"device_to_device_memcpy_(?:read|write)_(?:ce|sm)"
+    r"|(?P<to>host_to_device_memcpy_(?:ce|sm))|(?P<from>device_to_host_memcpy_(?:ce|sm))"
+)
 
 
 class NvbandwidthFacts(msgspec.Struct):
@@ -87,8 +90,9 @@ def curves(
     if len(measured) > 1:
         settings = {"cells": str(len(measured)), "sum of all cells": summed}
         heading = msgspec.structs.replace(heading, settings=heading.settings | settings)
-    if facts and is_square and _ONE_WAY.fullmatch(heading.benchmark):
-        pairs = _pairs(matrix, description, facts)
+    if facts and (one_way := _ONE_WAY.fullmatch(heading.benchmark)):
+        host = cast("Literal['to', 'from'] | None", one_way.lastgroup)
+        pairs = _host_pairs(matrix, facts, host) if host else _pairs(matrix, description, facts)
         heading = msgspec.structs.replace(heading, evidence=LogEvidence(gpu_pairs=pairs))
     table = SuiteTable(heading, (column(description),))
     if line is None:
@@ -112,8 +116,22 @@ def _pairs(
     if any(figure is not None and not math.isfinite(figure) for row in matrix for figure in row):
         return None
     rows = matrix if "->" in description else [*zip(*matrix, strict=True)]
-    rates = tuple(tuple(figure and figure * 1e9 for figure in row) for row in rows)
-    return GpuPairs(rates, tuple(facts.buses), tuple(facts.devices))
+    return GpuPairs(_rates(rows), tuple(facts.buses), tuple(facts.devices))
+
+
+def _host_pairs(
+    matrix: Sequence[Sequence[float | None]], facts: NvbandwidthFacts, host: Literal["to", "from"]
+) -> GpuPairs | None:
+    """Return the one row of a copy between the host and each GPU; None if it is not one row."""
+    if len(matrix) != 1 or not all(figure and math.isfinite(figure) for figure in matrix[0]):
+        return None
+    return GpuPairs(_rates(matrix), tuple(facts.buses), tuple(facts.devices), host=host)
+
+
+def _rates(
+    rows: Iterable[Sequence[float | None]],
+) -> tuple[tuple[float | None, ...], ...]:
+    return tuple(tuple(figure and figure * 1e9 for figure in row) for row in rows)
 
 
 def column(description: str) -> SuiteColumn:
