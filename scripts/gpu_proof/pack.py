@@ -167,7 +167,8 @@ class Packer:
         # libucm_cuda needs it to see CUDA's allocations: without it UCX takes a GPU's address for
         # the host's, and breaks.
         (runtime,) = wheel.glob("libucx_*.libs/libcudart-*.so*")
-        shutil.copy2(runtime, folder / "libucx" / runtime.name)
+        (folder / "libucx" / "cuda").mkdir()
+        shutil.copy2(runtime, folder / "libucx" / "cuda" / runtime.name)
 
     def engine(self, folder: Path) -> None:
         """The ready-made engine for Open MPI, or one that is built against this one."""

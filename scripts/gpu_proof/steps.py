@@ -52,7 +52,10 @@ def mpi_env(bench: Bench, **more: str) -> dict[str, str]:
     prefix = bench.folder("mpi")
     paths = [str(prefix / "libucx"), str(prefix / "lib")]
     if bench.rehearsal:
+        # Without CUDA's run-time library UCX leaves the stand-in's allocations alone.
         paths.insert(0, str(bench.folder("stand-in")))
+    else:
+        paths.append(str(prefix / "libucx" / "cuda"))
     return {
         "OPAL_PREFIX": str(prefix), "PRTE_PREFIX": str(prefix), "PMIX_PREFIX": str(prefix),
         "PATH": f"{prefix / 'bin'}:{os.environ.get('PATH', '')}",

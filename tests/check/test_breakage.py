@@ -219,3 +219,25 @@ def test_of_two_nodes_the_one_that_breaks_alone_is_named(context: RunContext) ->
     assert asked(context, broken(launch=two), ("c1",), ("c2",)) == CulpritFindings()
     found = asked(context, broken(launch=two), ("c2",))
     assert [one.nodes for one in found.culprits] == [("c2",)]
+
+
+SEGMENTATION_FAULT = (
+    "prterun noticed that process rank 0 with PID 1696 on node c1 exited on\nsignal 11"
+    " (Segmentation fault)."
+)
+
+
+def test_a_segmentation_fault_in_gpu_memory_blames_the_mpi_and_no_node(
+    context: RunContext,
+) -> None:
+    """Recorded with a UCX that did not see CUDA's allocations, on a sound machine."""
+    output = find_culprits(context, broken(printed=SEGMENTATION_FAULT, memory="cuda"), never)
+    (finding,) = output.findings
+    assert (finding.where, finding.nodes, output.culprits) == ("the MPI", (), ())
+    assert "SIGSEGV" in finding.what and "cuda memory" in finding.what
+    assert "UCX_MEMTYPE_CACHE" in finding.remedy
+
+
+def test_a_segmentation_fault_in_host_memory_names_its_node(context: RunContext) -> None:
+    output = find_culprits(context, broken(printed=SEGMENTATION_FAULT), never)
+    assert [finding.nodes for finding in output.findings] == [("c1",)]

@@ -348,3 +348,13 @@ def test_gpus_of_one_node_are_judged_against_nvlink_alone() -> None:
     assert verdict(of, "placement", "nvlink4").outcome is Outcome.PASS
     assert verdict(of, "fraction", "nvlink4").outcome is Outcome.WARN
     assert verdict(of, "fraction", "400GbE roce").outcome is Outcome.SKIPPED
+
+
+def test_loopback_is_no_network_and_its_assumed_rate_no_ceiling() -> None:
+    """NCCL takes 10 Gb/s for the loopback interface, which carried more."""
+    loopback = curves("recorded-2.28--two-ranks-by-loopback.out")
+    path = verdict(loopback, "path")
+    assert path.outcome is Outcome.INVALID
+    assert "loopback" in path.summary
+    assert verdict(loopback, "above-ceiling").outcome is Outcome.SKIPPED
+    assert verdict(loopback, "fraction").outcome is Outcome.SKIPPED

@@ -128,7 +128,10 @@ def _judge_matrix(subject: Subject, curve: SuiteCurve, pairs: GpuPairs) -> Verdi
     if not lowest.ceiling:
         share_text = f"{figures.percent(lowest.share)} of the median of such paths"
     between = "between host and GPUs" if pairs.host else "between GPUs"
-    summary = f"all {path_count} {between} pass: the lowest, {lowest.sentence}, has {share_text}"
+    lowest_text = f"{lowest.sentence}, has {share_text}"
+    summary = f"all {path_count} {between} pass: the lowest, {lowest_text}"
+    if len(paths) == 1:
+        summary = lowest_text
     cause, remedy = "", ""
     if slow:
         are, cause, remedy = "is" if len(slow) == 1 else "are", *_SLOW

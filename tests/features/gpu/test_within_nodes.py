@@ -18,6 +18,8 @@ from fabricgauge.model.verdict import Outcome, Verdict
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 H100 = (FIXTURES / "nvbandwidth" / "recorded-0.4--eight-h100.out").read_text()
 A6000 = (FIXTURES / "nvbandwidth" / "recorded-0.8--six-a6000.out").read_text()
+H200 = (FIXTURES / "nvbandwidth" / "recorded-0.8--one-h200.out").read_text()
+SLOT = (FIXTURES / "nvidia-smi" / "580--one-h200-query.out").read_text()
 TOPOLOGY = (FIXTURES / "nvidia-smi" / "550--h100-gpus.out").read_text()
 #: What joins the six GPUs of the published matrix is not published: made up after its figures.
 TWO_SWITCHES = "\tGPU0\tGPU1\tGPU2\tGPU3\tGPU4\tGPU5\tCPU Affinity\tNUMA Affinity\n" + "".join(
@@ -105,6 +107,39 @@ def test_the_printed_rate_of_a_link_goes_before_the_products(judged: Judge) -> N
         f"GPU {n}: NVIDIA H100 80GB HBM3 (UUID: GPU-{n})\n\t Link 0: 50 GB/s\n" for n in range(8)
     )
     assert judged(H100, TOPOLOGY, links).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize("printouts", [(), (SLOT,)])
+def test_copies_between_host_and_gpu_are_held_against_the_slot(
+    judged: Judge, printouts: tuple[str, ...]
+) -> None:
+    """By the product's slot, or by that of nvidia-smi; one lane carries 32 GT/s × 128 / 130."""
+    verdict = judged(H200, *printouts)
+    assert verdict.outcome is Outcome.PASS
+    assert verdict.figure is not None
+    assert verdict.figure.value == pytest.approx(55.44e9 / (16 * 32e9 * 128 / 130 / 8))
+    assert verdict.summary.startswith("host → GPU 0 (PCIe): 55,440 MB/s of 63,015 MB/s")
+
+
+def test_a_gpu_whose_slot_has_half_its_lanes_is_named(judged: Judge) -> None:
+    two = H200.replace("           0\n 0     55.44", "           0         1\n 0     55.44     27.30")
+    verdict = judged(two)
+    assert verdict.outcome is Outcome.FAIL
+    assert "1 of 2 paths between host and GPUs is slow" in verdict.summary
+    assert "host → GPU 1 (PCIe): 27,300 MB/s" in verdict.summary
+    assert "PCIe slot" in verdict.cause
+
+
+def test_a_gpu_that_no_pci_express_joins_to_the_host_has_no_ceiling(judged: Judge) -> None:
+    verdict = judged(H200.replace("NVIDIA H200", "NVIDIA GH200 480GB").replace("55.44", "380.2"))
+    assert verdict.outcome is Outcome.SKIPPED
+
+
+def test_waived_tests_ask_for_no_network(judged: Judge) -> None:
+    waived = (FIXTURES / "nvbandwidth" / "recorded-0.8--one-h200-waived.out").read_text()
+    verdict = judged(waived)
+    assert verdict.outcome is Outcome.SKIPPED
+    assert "waived by the suite" in verdict.summary and not verdict.remedy
 
 
 def test_an_arrow_to_the_left_turns_rows_and_columns(judged: Judge) -> None:
