@@ -353,13 +353,11 @@ def tell_staging(bench: Bench) -> Result:
 
 
 def _protocols(completed: Completed) -> Iterator[str]:
-    """Yield the rows of UCX's protocol tables for large messages, shortened."""
+    """Yield the rows of UCX's tables of GPU memory for large messages, shortened."""
     seen: dict[str, None] = {}
     for line in f"{completed.stdout}\n{completed.stderr}".splitlines():
-        if "|" in line and ("cuda" in line or "rendezvous" in line or "copy" in line):
-            text = " ".join(line.partition("|")[2].replace("|", " ").split())
-            if "inf" in line:
-                seen[text[:100]] = None
+        if "..inf |" in line and "cuda" in line:
+            seen[" ".join(line.partition("|")[2].replace("|", " ").split())[:100]] = None
     yield from list(seen)[:3]
 
 

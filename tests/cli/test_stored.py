@@ -15,6 +15,7 @@ KINDS = {
     "0.1.0--imported": ("import", "INVALID", []),
     "0.2.0--varied": ("compare --vary", "UNDECIDED", ["c1", "c2"]),
     "0.2.0--traced": ("path", "TRACED", ["vm"]),
+    "0.2.0--nccl-on-a-lab": ("check", "PASS", ["c1", "c2"]),
 }
 
 

@@ -122,7 +122,9 @@ def test_copies_between_host_and_gpu_are_held_against_the_slot(
 
 
 def test_a_gpu_whose_slot_has_half_its_lanes_is_named(judged: Judge) -> None:
-    two = H200.replace("           0\n 0     55.44", "           0         1\n 0     55.44     27.30")
+    two = H200.replace(
+        "           0\n 0     55.44", "           0         1\n 0     55.44     27.30"
+    )
     verdict = judged(two)
     assert verdict.outcome is Outcome.FAIL
     assert "1 of 2 paths between host and GPUs is slow" in verdict.summary
@@ -265,6 +267,29 @@ def test_each_node_s_program_is_started_and_its_slow_way_named(
     done = fabricgauge(*asked)
     assert "c1: nvbandwidth failed (exit status 3)" in " ".join(done.stderr.split())
     assert done.returncode == 1, done.stderr
+
+
+def test_a_node_with_one_gpu_is_judged_by_its_copies_to_and_from_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As recorded on a machine with one H200, whose NVLinks are down: nvlink -s prints nothing."""
+    tool = tmp_path / "tool"
+    tool.mkdir()
+    waived = (FIXTURES / "nvbandwidth" / "recorded-0.8--one-h200-waived.out").read_text()
+    head, copies = waived.partition("Running ")[0], H200.partition("Running ")[2]
+    programs = {"nvbandwidth": f"{head}Running {copies}", "nvidia-smi": SLOT}
+    for name, output in programs.items():
+        (tool / name).write_text(STAND_IN)
+        (tool / name).chmod(0o755)
+        (tool / f"{os.uname().nodename}.{name}").write_text(output)
+    monkeypatch.setenv("PATH", f"{tool}:{os.environ['PATH']}")
+    done = fabricgauge(
+        "check", "--launcher", "local", "--tool", "nvbandwidth", "-o", str(tmp_path / "runs")
+    )
+    checked = Checked(done, tmp_path / "runs")
+    assert checked.status == 0, checked.text
+    assert "host → GPU 0 (PCIe): 55,440 MB/s" in checked.words("fraction")
+    assert {verdict["outcome"] for verdict in checked.verdicts} == {"PASS", "SKIPPED"}
 
 
 @pytest.mark.lab

@@ -98,7 +98,7 @@ def _measure_node(
     folder.mkdir()
     for name, argv in PROGRAMS[request.tool].printouts.items():
         printout = _run(host, argv, PRINTOUT_S)
-        if printout.exit_code == 0:
+        if printout.exit_code == 0 and printout.stdout.strip():
             (folder / name).write_text(printout.stdout, errors="replace")
     completed = _run(host, _argv(request), PROGRAM_S)
     output = f"{completed.stdout}\n{completed.stderr}"

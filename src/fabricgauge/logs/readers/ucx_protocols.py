@@ -1,7 +1,8 @@
 """Read UCX's tables of protocols (``UCX_PROTO_INFO=y``): the transport of GPU memory.
 
-Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20). A table's head names the
-operation and the memory; a row has sizes, the protocol and its transport. ``cuda_copy``,
+Facts are from UCX's docs/source/faq.md and src/ucp/proto (v1.12-1.20), and from a recorded output
+of v1.22. A table's head names the place, then the operation and the memory, in one line or (v1.22)
+in two; a row has sizes, the protocol and its transport. ``cuda_copy``,
 ``rocm_copy`` and ``copy-in`` copy to a buffer of UCX, in host memory unless the row names another
 (``frag cuda``). ``zero-copy`` lets the adapter, or another GPU (``cuda_ipc``), read the memory.
 """
@@ -13,6 +14,8 @@ from fabricgauge.model.memory import DIRECT, STAGED
 
 _WHO = re.compile(r"\[\d+\.\d+\] \[([^\]]{1,200})\]")
 _HEAD = re.compile(r"\|(?P<place>[^|]* (?:ep_cfg\[\d+\]|\S+ cfg#\d+)) \| (?P<what>[^|]+?) *\|")
+_PLACE = re.compile(r"\| (?P<place>[^|]*\bcfg#\d+) +\|$")
+_WHAT = re.compile(r"\| (?P<what>[^|]+?) +\|$")
 _MEMORY = re.compile(r" (?:from|into) ((?:cuda|rocm|ze)\S*)")
 _ROW = re.compile(
     r"\| +(?P<least>\d+[KMG]?)\.\.inf \| (?:\(\?\) )?(?P<how>[^|]+?) +\| (?P<by>[^|]+?) *\|"
@@ -29,16 +32,22 @@ def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
     Ranks may write at once: a row belongs to the last head of its own process and thread.
     """
     memory_of: dict[str, str] = {}
+    place_of: dict[str, str] = {}
     for line in lines:
         who = _WHO.search(line[:_LONGEST])
         if who is None:
             continue
-        if head := _HEAD.search(line[:_LONGEST]):
+        text = line[:_LONGEST].rstrip()
+        if place := _PLACE.search(text):
+            place_of[who[1]] = place["place"]
+        elif head := _HEAD.search(text) or (who[1] in place_of and _WHAT.search(text)):
             named = _MEMORY.search(head["what"])
-            is_same_node = any(word in head["place"] for word in ("self", "intra-node"))
+            place = place_of.pop(who[1], "") or head["place"]
+            is_same_node = any(word in place for word in ("self", "intra-node"))
             memory_of[who[1]] = named[1] if named and not is_same_node else ""
         elif (memory := memory_of.get(who[1], "")) and (row := _ROW.search(line[:_LONGEST])):
             copies = _COPIES.search(row["how"])
             staged = copies and ("frag host" in row["how"] or not _OTHER_BUFFER.search(row["how"]))
             path = STAGED if staged else DIRECT
-            yield f"{memory} from {row['least']} B {path} ({row['how']}) by {row['by']}"
+            by = f" by {row['by']}" if row["by"].strip() else ""
+            yield f"{memory} from {row['least']} B {path} ({row['how']}){by}"

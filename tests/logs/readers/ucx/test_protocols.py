@@ -30,6 +30,20 @@ def test_published_tables_tell_of_adapters_that_read_gpu_memory() -> None:
     ]
 
 
+def test_recorded_tables_of_two_lines_of_head_are_read_as_those_of_another_node() -> None:
+    """Recorded within a node, whose tables are left out; UCX 1.22 divides the head."""
+    for name, path, how in (
+        ("direct", DIRECT, "zero-copy flushed write to remote"),
+        ("staged", STAGED, "frag host, cuda_copy, frag host"),
+    ):
+        text = (FIXTURES / f"recorded-1.22--{name}.out").read_text()
+        assert not list(gpu_ways(text.splitlines()))
+        lines = list(gpu_ways(text.replace("intra-node", "inter-node").splitlines()))
+        assert lines and all(line.startswith("cuda/GPU0 from ") for line in lines)
+        assert any(path in line and how in line for line in lines)
+        assert {DIRECT in line for line in lines} == {path == DIRECT}
+
+
 def table(how: str, by: str = "rc_mlx5/mlx5_0:1", place: str = "inter-node cfg#1") -> list[str]:
     """Written here, not recorded: the descriptions are those of UCX's own tests."""
     who = "[1795360695.2] [c1:7:0]   "
