@@ -163,7 +163,7 @@ def general(path: str) -> str:
     path = re.sub(r"^raw/launch-\d+-\d+/", "raw/launch-NN-A/", path)
     path = re.sub(r"^raw/attempt-\d+/", "raw/attempt-A/", path)
     path = re.sub(r"(?<=^raw/attempt-A/connect-)\d+/", "N/", path)
-    path = re.sub(r"(?<=^raw/attempt-A/connect-N/)[^/]+(?=\.(txt|err)$)", "NODE", path)
+    path = re.sub(r"(?<=^raw/attempt-A/connect-N/)[^/]+(?=\.txt$)", "NODE", path)
     path = re.sub(r"^job-\d+/", "job-J/", path)
     path = re.sub(r"^(job-J/cases|job-J/out)-\d+", lambda at: _numbered[at[1]], path)
     path = re.sub(r"^raw/import-\d+/.*", "raw/import-NNN/FILE", path)

@@ -67,7 +67,8 @@ _MOST_PATHS = 8
 class GpuPath(NamedTuple):
     """The path from one GPU to another; ``ceiling`` in bytes/s is 0 if unknown.
 
-    An end may be _HOST. ``usual`` is the median rate in bytes/s of the paths with the same link and ceiling.
+    An end may be _HOST. ``usual`` is the median rate in bytes/s of the paths with the same link and
+    ceiling.
     """
 
     origin: int

@@ -132,7 +132,7 @@ def _judge_sockets(
     names = _name_adapters(log)
     if names == ["lo"]:
         return Verdict(
-            Outcome.INVALID, f"{place}: NCCL used the loopback interface: no byte crossed a network",
+            Outcome.INVALID, f"{place}: NCCL used the loopback interface, not a network",
             None, None, evidence, "the ranks share a machine, or NCCL_SOCKET_IFNAME is lo",
             "start ranks on both nodes, and set NCCL_SOCKET_IFNAME to the network's interface",
         )  # fmt: skip
