@@ -129,14 +129,14 @@ def _judge_sockets(
         for adapter in log.adapters
         if adapter.link or adapter.name.startswith(_RDMA_INTERFACES)
     )
-    names = _name_adapters(log)
-    if names == ["lo"]:
+    used = _name_adapters(log)
+    if used == ["lo"]:
         return Verdict(
             Outcome.INVALID, f"{place}: NCCL used the loopback interface, not a network",
             None, None, evidence, "the ranks share a machine, or NCCL_SOCKET_IFNAME is lo",
             "start ranks on both nodes, and set NCCL_SOCKET_IFNAME to the network's interface",
         )  # fmt: skip
-    by = f" by {sentences.listed(names)}" if names else ""
+    by = f" by {sentences.listed(used)}" if used else ""
     sentence = f"{place}: NCCL used sockets (TCP{by}), not RDMA"
     if subject.medium == "tcp":
         summary = f"{sentence}, as the stated network requires"

@@ -42,8 +42,8 @@ def gpu_ways(lines: Iterable[str]) -> Iterator[str]:
             place_of[who[1]] = place["place"]
         elif head := _HEAD.search(text) or (who[1] in place_of and _WHAT.search(text)):
             named = _MEMORY.search(head["what"])
-            place = place_of.pop(who[1], "") or head["place"]
-            is_same_node = any(word in place for word in ("self", "intra-node"))
+            words = place_of.pop(who[1], "") or head["place"]
+            is_same_node = any(word in words for word in ("self", "intra-node"))
             memory_of[who[1]] = named[1] if named and not is_same_node else ""
         elif (memory := memory_of.get(who[1], "")) and (row := _ROW.search(line[:_LONGEST])):
             copies = _COPIES.search(row["how"])
