@@ -37,6 +37,8 @@ _UNSTATED = (
     "the logs do not name the network that was measured; state it with --network, e.g."
     ' --network "25GbE mtu=9000"'
 )
+#: Why rules on latency and streams of pairs have nothing to judge; collectives have other rules.
+NO_SERIES = "no latency and no stream between two nodes was measured"
 UNPLACED = "ranks of one node exchange messages through memory, and the log does not name the nodes"
 STATE_NODES = (
     "state the node of each rank, in rank order: fabricgauge import FILE --hosts c1,c1,c2,c2"

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, judge_networks
+from fabricgauge.judge.interface import NO_SERIES, STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.judge.streams import is_rdma_on_tcp
@@ -74,7 +74,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         key=lambda excess: -excess.by_median,
     )
     if not (excesses or collectives):
-        return Skipped("nothing was measured")
+        return Skipped(NO_SERIES)
     if unplaced := subject.shared_nodes:
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     if surely or perhaps:

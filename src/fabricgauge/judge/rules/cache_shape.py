@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Subject, judge_networks
+from fabricgauge.judge.interface import NO_SERIES, Subject, judge_networks
 from fabricgauge.judge.rules.above_ceiling import exceeds
 from fabricgauge.judge.rules.floor import has_impossible_latency
 from fabricgauge.judge.rules.path import is_proved
@@ -45,7 +45,7 @@ class Peak(NamedTuple):
 def judge(subject: Subject) -> Verdict | Skipped:
     peaks = [(series, peak) for series in subject.series if (peak := _peak(subject, series))]
     if not subject.series:
-        return Skipped("nothing was measured")
+        return Skipped(NO_SERIES)
     if not peaks:
         return Verdict(Outcome.PASS, "no curve has a peak like a cache's")
     series, peak = max(peaks, key=lambda series_and_peak: series_and_peak[1].share)

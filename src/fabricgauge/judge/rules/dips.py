@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
-from fabricgauge.judge.interface import Subject, judge_networks
+from fabricgauge.judge.interface import NO_SERIES, Subject, judge_networks
 from fabricgauge.judge.stats.series import Point, Series
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.verdict import Figure, Outcome, Verdict, VerdictSubject
@@ -58,7 +58,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
     lines = tuple(_sentence(*dip) for dip in dips or all_dips)
     slight = tuple(_slight(subject, {(dip[0].about, dip[1].larger_bytes) for dip in all_dips}))
     if not subject.series:
-        return Skipped("nothing was measured")
+        return Skipped(NO_SERIES)
     if low := list(_stays_low(subject)):
         share, sentence = max(low)
         return Verdict(
