@@ -226,7 +226,7 @@ def test_frames_that_every_port_drops_are_no_trouble_and_no_cause() -> None:
     threshold = planted.the(given, "errors", Outcome.WARN).threshold
     assert threshold is not None
     assert threshold.value == 2 * sum(len(one.measurements) for one in many)
-    assert "c2:eth0 loses frames" in planted.the(given, "fraction", Outcome.FAIL).cause
+    assert "c2:eth0 drops frames" in planted.the(given, "fraction", Outcome.FAIL).cause
     errors = timed(rising(planted.sound_launches(), "eth0", rx_errors=1), 100.0)
     assert planted.outcomes(planted.verdicts(planted.run(errors)), "errors") == {Outcome.WARN}
 

@@ -9,7 +9,7 @@ from tests.judge import planted
 from tests.judge import planted_fabric as many
 from tests.judge.test_outliers import everybody
 from tests.judge.test_rdma_networks import checked, judged, ports
-from tests.nodes.discover.test_ports import alike
+from tests.nodes.discover.test_ports import alike, fabric
 from tests.rdma_nodes import Card
 
 from fabricgauge.judge.judging import overall
@@ -60,6 +60,97 @@ def test_a_far_adapter_is_a_cause_without_a_near_one_and_of_what_it_costs(
     network: str, share: float, far: bool
 ) -> None:
     assert ("NUMA node" in low_stream(nodes.NDR, network, share).cause) is far
+
+
+def rails_of(share: float, *parts: float) -> Verdict:
+    """The verdict on two rails of NDR; the parts of the octets that each one sent."""
+    of = alike(nodes.NDR)
+    split = dict(zip(ports(of, "infiniband"), parts, strict=True))
+    run = checked(of, "infiniband", 2e-6, share * 99369.2e6, split)
+    return planted.the(judged(run).verdicts, "fraction", Outcome.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("share", "parts", "words"),
+    [
+        (0.5, (1.0, 0.0), "mlx5_1:1 of c1 carried almost nothing"),
+        (0.75, (0.667, 0.333), "c1:mlx5_1:1 carried less than the other rail"),
+        (0.75, (0.5, 0.5), "a part between the two nodes"),
+    ],
+)
+def test_a_rail_that_carried_less_is_named_by_its_counters(
+    share: float, parts: tuple[float, float], words: str
+) -> None:
+    assert words in rails_of(share, *parts).cause
+
+
+@pytest.mark.parametrize(
+    ("gt_s", "lanes", "gb_s", "named"),
+    [
+        ("16.0", 8, 13.9, True),
+        ("8.0", 16, 13.9, True),
+        ("16.0", 4, 6.9, True),
+        ("16.0", 8, 6.0, False),
+        ("16.0", 16, 13.9, False),
+    ],
+)
+def test_a_slot_that_carries_less_than_the_link_is_named_instead_of_the_cable(
+    gt_s: str, lanes: int, gb_s: float, named: bool
+) -> None:
+    narrow = tuple(card._replace(gt_s=gt_s, lanes=lanes) for card in nodes.HDR)
+    of = fabric(nodes.HDR, narrow)
+    run = checked(of, "infiniband", 1.6e-6, gb_s * 1e9, ports(of, "infiniband"))
+    verdict = planted.the(judged(run).verdicts, "fraction", Outcome.FAIL)
+    slot = f"the slot of c2:mlx5_0:1 runs at {float(gt_s):g} GT/s x{lanes}"
+    assert verdict.cause.startswith(slot) is named
+    assert ("lspci" in verdict.remedy and "cable" not in verdict.remedy) is named
+
+
+@pytest.mark.parametrize(
+    ("rate", "bit_s", "outcome"),
+    [("50 Gb/sec (1X HDR)", 50e9, Outcome.WARN), ("100 Gb/sec (2X HDR)", 100e9, Outcome.PASS)],
+)
+def test_ports_that_all_trained_down_to_one_lane_do_not_pass(
+    rate: str, bit_s: float, outcome: Outcome
+) -> None:
+    of = alike(tuple(card._replace(rate=rate) for card in nodes.HDR))
+    run = checked(of, "infiniband", 1.6e-6, 0.98 * bit_s / 8, ports(of, "infiniband"))
+    assert planted.outcomes(judged(run).verdicts, "link") == {outcome}
+
+
+@pytest.mark.parametrize(
+    ("counter", "words"),
+    [
+        ("symbol_error", "loses frames"),
+        ("out_of_sequence", "packets are lost on the path"),
+        ("np_cnp_sent", "a queue on the path fills"),
+        ("rx_prio3_pause", "a receiver cannot keep up"),
+    ],
+)
+def test_a_counter_is_named_by_what_it_counts(counter: str, words: str) -> None:
+    of = alike(nodes.ROCE)
+    run = checked(of, "roce", 2e-6, 0.6 * 7580.8e6, ports(of, "roce"))
+
+    def counted(case: Measurement) -> Measurement:
+        first, second = case.counters
+        second = msgspec.structs.replace(second, ports={"mlx5_0:1": {counter: 10**6}})
+        return msgspec.structs.replace(case, counters=(first, second))
+
+    launches = tuple(planted.changed(run.launches, counted))
+    verdicts = judged(msgspec.structs.replace(run, launches=launches)).verdicts
+    verdict = planted.the(verdicts, "fraction", Outcome.FAIL)
+    assert verdict.cause.startswith("c2:mlx5_0:1")
+    assert words in verdict.cause
+    assert ("cable" in verdict.remedy) is (counter == "symbol_error")
+    errors = planted.the(verdicts, "errors", Outcome.WARN)
+    assert "ethtool" not in errors.remedy
+
+
+def test_a_latency_that_no_network_has_is_no_shared_memory_on_machines_apart() -> None:
+    of = alike(nodes.HDR)
+    run = checked(of, "infiniband", 0.3e-6, 24.4e9, ports(of, "infiniband"))
+    verdict = planted.the(judged(run).verdicts, "floor", Outcome.INVALID)
+    assert "none shared memory" in verdict.cause
 
 
 def with_speeds(*speeds: float | Skipped) -> Fabric:

@@ -10,6 +10,7 @@ import msgspec
 from fabricgauge.judge import plateaus
 from fabricgauge.judge.ceiling.technologies import slot_share
 from fabricgauge.judge.evidence.connections import count_segments, lost_segments
+from fabricgauge.judge.evidence.traffic import without_traffic
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
@@ -20,6 +21,7 @@ from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shape
 from fabricgauge.model.finding import Finding, Severity
 from fabricgauge.model.suite import MessageKind
 from fabricgauge.model.words import figures, sentences
+from fabricgauge.model.words.port_counters import CounterKind, kind_of
 
 #: Numbers of streams that may share a link evenly, how near the figure must be to an even share,
 #: and the largest spread of such a figure.
@@ -41,6 +43,9 @@ BONDS = ("bonding", "bond", "team")
 #: The path between processors leaves a far adapter at least this share: 96 of 200 Gb/s on EPYC
 #: without relaxed ordering is the least that is published.
 LEAST_FAR = 0.4
+
+#: A rail that carries less than this part of the busiest one's bytes is slower, or gets less.
+UNEVEN = 0.75
 
 #: How near a figure must be to the rate of the copy that a staged message waits for.
 NEAR_COPY = (0.8, 1.05)
@@ -145,6 +150,12 @@ UNKNOWN = Cause(
     "compare the negotiated rates (ethtool) and the error counters of both ends and of the switch"
     " port; exchange first the cable, then the port; measure the same pair after each step",
 )
+UNKNOWN_OF_PORTS = Cause(
+    UNKNOWN.cause,
+    "compare rate, width and error counters of both ends and of the switch ports (ibstat,"
+    " iblinkinfo, perfquery), and the adapters' slots (lspci -vv); exchange first the cable, then"
+    " the port; measure the same pair after each step",
+)
 UNKNOWN_OF_LOGS = Cause(
     "unknown: the log gives no reason, and no known rate of a link, slot or transport fits",
     "on both nodes, check the link (ibstat, ethtool) and the slot (lspci -vv, LnkSta); let MPI"
@@ -165,6 +176,32 @@ _HALF_DUPLEX = Cause(
     " limits, and at the load of the processors (mpstat -P ALL)",
     "each direction alone passes, and both at once carry half of it each",
 )
+#: Effect and remedy by kind of a counter that rose.
+_COUNTED: dict[CounterKind, tuple[str, str]] = {
+    "errors": (
+        "loses frames",
+        "check the switch port's counters; exchange the cable and the transceiver of {place}, then"
+        " its port",
+    ),
+    "drops": (
+        "drops frames: a receiver or queue that cannot keep up",
+        "enlarge the receive ring of {place} (ethtool -G NAME rx N), and spread its interrupts over"
+        " the processors",
+    ),
+    "retries": (
+        "sent packets again, got them out of order or had no buffer: packets are lost on the path",
+        "look at the drops of the switch's ports; make the same priority lossless (PFC) on adapters"
+        " and switch",
+    ),
+    "congestion": (
+        "got notice of congestion: a queue on the path fills",
+        "find the port that fills: other jobs may use it, or several flows share one uplink",
+    ),
+    "pauses": (
+        "was paused, or paused its peer: a receiver cannot keep up",
+        "find the slow receiver: follow the pause counters of the switch's ports",
+    ),
+}
 #: Cause and remedy if TCP carried the messages instead of an adapter.
 _USED_TCP = (
     "MPI used TCP instead of the adapter's own transport",
@@ -215,7 +252,8 @@ UNSTEADY = Cause(
 
 def causes(stream: Stream) -> tuple[Cause, ...]:
     """Return the likely causes of a low bandwidth, the strongest first; never empty."""
-    unknown = UNKNOWN_OF_LOGS if stream.subject.imported else UNKNOWN
+    unknown = UNKNOWN_OF_PORTS if stream.subject.has_rdma_ports else UNKNOWN
+    unknown = UNKNOWN_OF_LOGS if stream.subject.imported else unknown
     unknown = unknown if stream.directions == 1 else BOTH_WAYS
     return _run_checks(stream, _CHECKS) or (unknown,)
 
@@ -337,6 +375,64 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
                 " negotiate the rate",
                 f"{member.node}:{member.interface} reports {figures.link_rate(speed)}",
             )
+
+
+def _slow_slot(low: _Low) -> Iterator[Cause]:
+    """Yield slots of the ends that carry less than the link, and as much as the figure."""
+    network, rails = low.network, low.network.rails
+    if network.slots not in (0, rails):
+        return
+    figure, full = low.bytes_per_s / rails, low.stream.ceiling.payload_bytes_per_s / rails
+    for member, _ in low.ports:
+        node = low.stream.subject.run.fabric.node(member.node)
+        adapter = node if isinstance(node, Skipped) else node.adapter_of(member.interface)
+        if isinstance(adapter, Skipped) or isinstance(adapter.pcie_now, Skipped):
+            continue
+        slot = adapter.pcie_now
+        data = slot.data_bit_s / 8
+        least, most = (share * data for share in plateaus.PCIE_SHARE)
+        if most < plateaus.LOWER * full and least <= figure <= data:
+            able = "" if isinstance(adapter.pcie_capable, Skipped) else str(adapter.pcie_capable)
+            of = f"; the adapter is able of {able}" if able not in ("", str(slot)) else ""
+            place = f"{member.node}:{member.interface}"
+            yield Cause(
+                f"the slot of {place} runs at {slot} and carries less than the link",
+                f"on {member.node}: {sentences.command(('lspci', '-vv', '-s', str(adapter.bus)))}"
+                " (LnkSta beside LnkCap); reseat the adapter, or use a wider or faster slot",
+                f"{slot} of {place} has {figures.rate(data)} before packets' headers{of}",
+                in_host=True,
+            )
+
+
+def _unused_rail(low: _Low) -> Iterator[Cause]:
+    """Yield rails of the sender that carried nothing, or less than the others."""
+    if low.network.rails < 2 or not low.network.has_rdma_ports:
+        return
+    series, cause = low.stream.series, _PLATEAU_WORDS["rail"]
+    senders = {*series.ends} if low.stream.directions == 2 else {series.way[0]}
+    for launch in low.stream.subject.evidence.launches:
+        for moved in launch.moved:
+            names = [rail.interface for rail in low.network.rails_of(moved.node)]
+            sent = {name: moved.sent_bytes.get(name, 0) for name in names}
+            most = max(sent.values(), default=0)
+            if not most or not (series.of_pairs or moved.node in senders):
+                continue
+            listed = ", ".join(f"{name} {figures.amount(count)}" for name, count in sent.items())
+            evidence = f"launch {launch.placed.launch}: {moved.node} sent by {listed}"
+            if idle := without_traffic(sent, moved.payload_bytes):
+                where = f"{sentences.listed(idle)} of {moved.node} carried almost nothing"
+                yield Cause(f"{cause[0]}: {where}", cause[1], evidence)
+                return
+            if min(sent.values()) < UNEVEN * most:
+                slow = f"{moved.node}:{min(sent, key=lambda name: (sent[name], name))}"
+                yield Cause(
+                    f"{slow} carried less than the other rail: its link or slot is slower, or MPI"
+                    " gives it less",
+                    "measure each rail alone (fabricgauge check --network NAME), and compare rate,"
+                    " width and slot of both (ibstat, lspci -vv)",
+                    evidence,
+                )
+                return
 
 
 def find_lower_rate(stream: Stream, near: tuple[float, float]) -> float | None:
@@ -533,7 +629,10 @@ def _lower_rate(low: _Low) -> Iterator[Cause]:
 
 
 def _errors(low: _Low, many: bool) -> Iterator[Cause]:
-    """Yield error counters that rose; with ``many``, only by more than `errors` allows."""
+    """Yield error counters that rose; with ``many``, only by more than `errors` allows.
+
+    A slow host drops frames, pauses its peer or has no buffer as well: with ``many``, only errors.
+    """
     least = low.stream.limit("errors.least") if many else 0.0
     share = low.stream.limit("errors.share") if many else 0.0
     troubles = low.stream.subject.evidence.troubles
@@ -541,13 +640,16 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
     rail_interfaces = {(node, interface.name) for node, interface in low.down_from(nodes)}
     for trouble in troubles:
         count, place = trouble.count, f"{trouble.node}:{trouble.interface}"
+        kind = kind_of(trouble.counter)
         is_above = count >= least and count > max(trouble.strays, share * trouble.frames)
-        if is_above and (trouble.node, trouble.interface) in rail_interfaces:
+        is_meant = kind == "errors" if many else kind in _COUNTED
+        if is_above and is_meant and (trouble.node, trouble.interface) in rail_interfaces:
+            effect, remedy = _COUNTED[kind]
             yield Cause(
-                f"{place} loses frames ({trouble.counter})",
-                f"check the switch port's counters; exchange the cable and the transceiver of"
-                f" {place}, then its port",
+                f"{place} {effect} ({trouble.counter})",
+                remedy.format(place=place),
                 f"{trouble.counter} of {place} rose by {count:,} during the cases",
+                in_host=kind == "drops",
             )
 
 
@@ -668,7 +770,9 @@ _Check = Callable[[_Low], Iterator[Cause]]
 _CHECKS: tuple[_Check, ...] = (
     _unsteady_rate,
     _transport,
+    _unused_rail,
     _slow_port,
+    _slow_slot,
     _shaper,
     partial(_preflight, severity=Severity.FAIL),
     _slow_copy,

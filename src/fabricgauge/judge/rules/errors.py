@@ -11,6 +11,7 @@ from fabricgauge.judge.interface import Subject, judge_networks, worst_verdict
 from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
+from fabricgauge.model.fabric import is_adapter_port
 from fabricgauge.model.suite import LogLosses, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import figures, sentences
@@ -22,6 +23,11 @@ _COUNTED = (
     "errors: cable, transceiver or port; drops: a receiver or queue that cannot keep up",
     "look at `ethtool -S NAME` on the node and at the switch port's counters;"
     " exchange the cable; enlarge the receive ring (ethtool -G NAME rx N)",
+)
+_OF_PORTS = (
+    _COUNTED[0],
+    "look at the counters of both ends of the link (perfquery -x, ibqueryerrors); exchange the"
+    " cable, then the transceiver, then the port",
 )
 _STRAYS = "one a second: a node on a sound link drops frames of protocols that it does not know"
 _LOST = (
@@ -174,7 +180,7 @@ def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:
         Threshold(float(int(first.strays)), "", "at most", _STRAYS)
         if first.strays
         else Threshold(0, "", "equal to", "a sound link loses nothing under this load"),
-        lines, *_COUNTED,
+        lines, *(_OF_PORTS if is_adapter_port(first.interface) else _COUNTED),
     )  # fmt: skip
 
 

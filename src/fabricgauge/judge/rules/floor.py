@@ -25,6 +25,12 @@ _SHARED = (
     "the ranks exchanged messages through shared memory: they ran on one node",
     "look at placement and path; start one rank per node and measure again",
 )
+_TIMES = (
+    "the times themselves are wrong: each rank had a machine of its own, so none shared memory;"
+    " candidates: a clock that does not tick evenly (virtual machines), or altered records",
+    "look at the clock of the samples in the report (timer, clocksource of the nodes), and measure"
+    " again",
+)
 _PAST_KERNEL = (
     "RDMA, or TCP that bypasses the kernel: its ends are on different hosts",
     'state the RDMA technology, e.g. --network "100GbE roce" or "10GbE iwarp"',
@@ -94,8 +100,17 @@ def judge(subject: Subject) -> Verdict | Skipped:
             f"{lowest.origin}: {duration}, {interval}, {time.samples:,} samples in"
             f" {sentences.counted(time.launches, 'launch', 'launches')}",
         ),
-        *(("", "") if fine else _PAST_KERNEL if by_rdma else _SHARED),
+        *(("", "") if fine else _PAST_KERNEL if by_rdma else _explain(subject)),
     )
+
+
+def _explain(subject: Subject) -> tuple[str, str]:
+    """Return shared memory and its remedy, unless each rank had a machine of its own."""
+    placed = [launch.placed for launch in subject.evidence.launches if launch.figures]
+    apart = not subject.imported and all(
+        len(launch.machines) == len(launch.ranks) and not launch.misplaced for launch in placed
+    )
+    return _TIMES if apart and placed else _SHARED
 
 
 def has_impossible_latency(subject: Subject) -> bool:

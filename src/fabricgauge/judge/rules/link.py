@@ -67,6 +67,12 @@ _FELL_BACK = (
     " a slower switch port",
     "compare the advertised modes of both ends (ethtool NAME), then reseat or exchange the cable",
 )
+_ONE_LANE = (
+    "cables and switches have 4 lanes, or 2 of a split port: the links trained down, or the fabric"
+    " was set to one lane",
+    "compare active, enabled and supported width of both ends (iblinkinfo, mlxlink -d DEVICE);"
+    " reseat or exchange the cables",
+)
 
 
 @judge_networks(ID)
@@ -155,6 +161,10 @@ def _judge_first_state(subject: Subject, network: Network) -> Verdict | Skipped:
         name: port.speed_bit_s for name, port in known_ports if isinstance(port.speed_bit_s, float)
     }
     slow = [name for name, rate in rates.items() if rate < max(rates.values())]
+    if not slow and network.link.startswith("1x "):
+        names = sentences.listed([name for name, _ in known_ports], 4)
+        summary = f"all {live} ports run at {network.link}, on one lane: {names}"
+        return Verdict(Outcome.WARN, summary, None, None, (), *_ONE_LANE)
     if not slow:
         return Verdict(Outcome.PASS, f"all {live} interfaces have a live link")
     return Verdict(
