@@ -64,7 +64,7 @@ _ROWS: tuple[tuple[str, float, str, str], ...] = (
      "a soft band below fraction.bus_pass, as wide as its margin"),
     ("fraction.gpu_pass", 0.70, "share",
      "sound NVLinks reach 77-94 % of their rate (H100 370 of 478 GB/s, A100 276 of 300), PCIe below"
-     " a switch 84 % (26.3 of 31.5 GB/s, nvbandwidth#50)"),
+     " a switch 84 % (26.3 of 31.5 GB/s, nvbandwidth#50), an H200's slot 88 % (55.4 of 63.0 GB/s)"),
     ("fraction.gpu_warn", 0.60, "share", "a soft band below fraction.gpu_pass"),
     ("fraction.gpu_like", 0.90, "share",
      "sound paths of the same kind differ by 1 % over NVLink, by 4 % between sockets"),
