@@ -250,6 +250,12 @@ def doubt(pair: ComparedCurves) -> str:
             f"B is worse beyond the tolerance at {sizes}, up to {times(max(worse_ratios))} times"
         )
         reason = f"by the bare figures {reason}" if is_bare else reason
+    elif _mostly_worse(pair):
+        worse = sum(difference.standing == "worse" for difference in pair.differences)
+        reason = (
+            f"B is worse beyond the tolerance and all intervals at {worse} of"
+            f" {len(pair.differences)} sizes, too few for an alarm"
+        )
     elif pair.lost:
         reason = f"B has no figure at {_sizes(len(pair.lost))} where A has one"
     elif pair.b.cut_off and pair.only_a:
@@ -257,6 +263,13 @@ def doubt(pair: ComparedCurves) -> str:
     else:
         return ""
     return f"{reason}; measure these again"
+
+
+def _mostly_worse(pair: ComparedCurves) -> bool:
+    """Check whether B is worse at most of several sizes, and better at none."""
+    standings = [difference.standing for difference in pair.differences]
+    worse = standings.count("worse")
+    return worse >= LEAST_WORSE and 2 * worse > len(standings) and "better" not in standings
 
 
 def _sizes(count: int) -> str:
@@ -272,6 +285,8 @@ def _far_worse(pair: ComparedCurves) -> str:
     return f"B is up to {largest:,.0f} times worse; at {_sizes(far_count)} at least {FAR:g} times"
 
 
+#: One or two disturbed sizes do not leave a pair of curves in doubt.
+LEAST_WORSE = 3
 #: One or two disturbed samples do not make this many neighbouring sizes worse.
 LEAST_RUN = 4
 

@@ -17,13 +17,16 @@ from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
 from fabricgauge.logs.read_files import read_file
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX as REFERENCE
 from fabricgauge.logs.references.interface import reference
+from fabricgauge.model.absence import Skipped
 from fabricgauge.model.comparison import Comparison, Operand
 from fabricgauge.model.errors import CannotRun, StoreError, UsageError
+from fabricgauge.model.fabric import Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Run
 from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Outcome, Verdict
+from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.files.reading import read_bytes, shown
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
@@ -138,7 +141,7 @@ def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
     facts = {
         "started": run.started_utc,
         "verdict": judged.overall.value,
-        "networks": ", ".join(network.name for network in run.fabric.networks),
+        "networks": ", ".join(map(_describe_network, run.fabric.networks)),
         "launches": str(len(run.launches)),
         "MPI": " ".join(library.split()),  # some MPIs print a table
         "directory": str(directory.path),
@@ -149,6 +152,16 @@ def _run(name: str, directory: RunDirectory, thresholds: Thresholds) -> Side:
         judged,
         Samples(identify_cases(run), _identify_logs(directory)),
     )
+
+
+def _describe_network(network: Network) -> str:
+    """Return a network with what must be alike: ``net1 (10 Gb/s, MTU 9000)``."""
+    rate, known = network.rate_bit_s, list[str]()
+    if not isinstance(rate, Skipped):
+        known.append(link_rate(rate))
+    if network.members or isinstance(network.stated_mtu_bytes, int):
+        known.append(f"MTU {network.mtu_bytes}")
+    return f"{network.name} ({', '.join(known)})" if known else network.name
 
 
 def _identify_logs(directory: RunDirectory) -> dict[bytes, str]:

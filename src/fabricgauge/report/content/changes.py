@@ -64,8 +64,12 @@ _SLOWER = 0.995
 
 
 def describe_change(pairs: Sequence[Pair]) -> str:
-    """Return ``B is 2.0 % faster``: the median over the curves of their medians over sizes."""
-    return f"B is {_describe_speed(median(map(_whole_speed, pairs)))}"
+    """Return ``B is 2.0 % faster``: the median over the curves of their medians over sizes.
+
+    Of an even number of curves it is the slower one in the middle.
+    """
+    typical = sorted(pairs, key=_whole_speed)[(len(pairs) - 1) // 2]
+    return f"B is {_describe_ratio(1.0 + typical.summary.median_change, typical.a.quantity)}"
 
 
 def describe_loss(pairs: Sequence[Pair]) -> str:
@@ -76,16 +80,12 @@ def describe_loss(pairs: Sequence[Pair]) -> str:
     chance = "" if pairs[0].regression else ", and chance may explain it"
     if all(_whole_speed(pair) < _SLOWER for pair in pairs):
         return f"{describe_change(pairs)}{chance}"
-    speeds = (
-        (_speed(difference.ratio, pair.a.quantity), difference.message_bytes)
-        for pair in pairs
-        for difference in pair.differences
-    )
-    speed, length = min(speeds, key=lambda item: item[0])
-    if speed >= _SLOWER:
+    points = ((point, pair.a.quantity) for pair in pairs for point in pair.differences)
+    worst, quantity = min(points, key=lambda item: _speed(item[0].ratio, item[1]))
+    if _speed(worst.ratio, quantity) >= _SLOWER:
         return pairs[0].regression or pairs[0].doubt
-    size_words = "" if length is None else f"at {size(length)} "
-    return f"{size_words}B is {_describe_speed(speed)}{chance}"
+    size_words = "" if worst.message_bytes is None else f"at {size(worst.message_bytes)} "
+    return f"{size_words}B is {_describe_ratio(worst.ratio, quantity)}{chance}"
 
 
 def _whole_speed(pair: Pair) -> float:
@@ -96,11 +96,15 @@ def _speed(ratio: float, quantity: Quantity) -> float:
     return 1.0 / ratio if quantity in LESS_IS_BETTER else ratio
 
 
-def _describe_speed(speed: float) -> str:
-    if abs(speed - 1.0) < 0.0005:
+def _describe_ratio(ratio: float, quantity: Quantity) -> str:
+    """Return ``10.0 % slower`` if a bandwidth, or a time, changed by 10 %, as in the tables."""
+    if abs(ratio - 1.0) < 0.0005:
         return "as fast as A"
-    word, ratio = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
-    return f"{times(ratio)} times {word}" if ratio >= 2.0 else f"{(ratio - 1.0) * 100:.1f} % {word}"
+    speed = _speed(ratio, quantity)
+    word, factor = ("faster", speed) if speed > 1.0 else ("slower", 1.0 / speed)
+    return (
+        f"{times(factor)} times {word}" if factor >= 2.0 else f"{abs(ratio - 1) * 100:.1f} % {word}"
+    )
 
 
 def interval(change_value: Difference | Effect) -> str:
