@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.check.commands import Checked, fabricgauge
+from tests.hunt.logs import perftest
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 OSU_PUT = """\
@@ -184,3 +185,14 @@ def test_hosts_are_stated_for_the_files_that_a_pattern_fits(tmp_path: Path) -> N
     rows = (checked.path / "tables.csv").read_text().splitlines()
     assert [row.split(",")[0] for row in rows] == ["outcome", "INVALID", "PASS", "PASS"]
     assert "3 tables of 3 files: 1 INVALID, 2 PASS" in checked.text
+
+
+def test_the_ceiling_beside_a_log_is_that_of_its_own_mtu(tmp_path: Path) -> None:
+    log = tmp_path / "a.out"
+    log.write_text(
+        perftest(92.4).replace("4096[B]", "1024[B]").replace(": IB\n Max", ": Ethernet\n")
+    )
+    checked = imported(tmp_path, str(log), "--network", "100gbe roce", "--hosts", "c[1-2]")
+    text = " ".join(checked.text.split())
+    assert "MTU of 1024: 11,573 MB/s" in text and "99.8 %" in text
+    assert "94.2 %" not in text

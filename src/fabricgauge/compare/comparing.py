@@ -17,6 +17,7 @@ from fabricgauge.compare.differences import (
 )
 from fabricgauge.compare.matching import Unlike, as_times, match
 from fabricgauge.judge.stats.curves import SUITE, merge_repeats
+from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.model import verdict
 from fabricgauge.model.comparison import (
     Comparison,
@@ -31,6 +32,7 @@ from fabricgauge.model.comparison import (
 )
 from fabricgauge.model.pattern import BUFFER_WORDS
 from fabricgauge.model.suite import RESULTS, SuiteCurve
+from fabricgauge.model.words import figures
 
 
 def summary(differences: Sequence[Difference], corrected: int) -> Summary:
@@ -141,6 +143,13 @@ def cautions(pair: ComparedCurves) -> Iterator[str]:
             yield f"{key} is {a.settings[key]} in A, {b.settings[key]} in B"
     if a.ranks is not None and b.ranks is not None and a.ranks != b.ranks:
         yield f"A ran on {a.ranks} ranks, B on {b.ranks}"
+    losses = a.evidence.losses, b.evidence.losses
+    if losses[0] and losses[1]:
+        shares = [side_losses.find_share() for side_losses in losses if side_losses]
+        if shares[1] > max(2 * shares[0], DEFAULTS.value("errors.share")):
+            verb = "TCP sent again" if losses[1].over_tcp else "the network lost"
+            of_a, of_b = (figures.percent(share) for share in shares)
+            yield f"{verb} {of_b} of B's packets, {of_a} of A's"
     yield from _side_cautions("A", a)
     yield from _side_cautions("B", b)
 

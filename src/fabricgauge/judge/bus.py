@@ -12,7 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from fabricgauge.judge.interface import Subject
-from fabricgauge.judge.nccl import find_offload
+from fabricgauge.judge.nccl import FIND_ADAPTERS, describe_missing_adapters, find_offload
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.nccl import ADAPTERS, SUITES, NcclEvidence
@@ -267,6 +267,8 @@ def _judge_rate(subject: Subject, bus_rate: BusRate) -> Verdict:
             outcome, cause, remedy = Outcome.WARN, _ABOVE, "see the rule above-ceiling"
     elif bus_rate.share < pass_share:
         outcome, (cause, remedy) = Outcome.WARN, _LOW_AMONG_PAIRS if subject.pairs else _LOW
+        if missing := describe_missing_adapters(subject, bus_rate.curve):
+            cause, remedy = missing, FIND_ADAPTERS
         if bus_rate.share < warn_share:
             outcome = Outcome.FAIL
             if doubt := _find_doubt(subject, bus_rate):

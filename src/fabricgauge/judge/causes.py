@@ -15,7 +15,7 @@ from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.judge.rates_over_time import LEVEL_REMEDY, find_unsteady
 from fabricgauge.judge.stats import median_or_zero
 from fabricgauge.judge.stats.series import Point, node_of
-from fabricgauge.judge.streams import Stream, streams
+from fabricgauge.judge.streams import Stream, rails_if_one_used, streams
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP, Interface, Member, Network, Shaper
 from fabricgauge.model.finding import Finding, Severity
@@ -156,11 +156,14 @@ UNKNOWN_OF_PORTS = Cause(
     " iblinkinfo, perfquery), and the adapters' slots (lspci -vv); exchange first the cable, then"
     " the port; measure the same pair after each step",
 )
-UNKNOWN_OF_LOGS = Cause(
+_WITHOUT_MPI = Cause(
     "unknown: the log gives no reason, and no known rate of a link, slot or transport fits",
-    "on both nodes, check the link (ibstat, ethtool) and the slot (lspci -vv, LnkSta); let MPI"
-    " print its transport (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca btl_base_verbose 30); measure"
-    " without MPI too (ib_write_bw, iperf3)",
+    "on both nodes, check the link (ibstat, ethtool) and the slot (lspci -vv, LnkSta)",
+)
+UNKNOWN_OF_LOGS = Cause(
+    _WITHOUT_MPI.cause,
+    f"{_WITHOUT_MPI.remedy}; let MPI print its transport (UCX_LOG_LEVEL=info, I_MPI_DEBUG=5, --mca"
+    " btl_base_verbose 30); measure without MPI too (ib_write_bw, iperf3)",
 )
 BOTH_WAYS = Cause(
     "both directions at once share what one alone has to itself: the hosts' slots, memory and"
@@ -244,6 +247,13 @@ _PLATEAU_WORDS: dict[plateaus.Kind, tuple[str, str]] = {
         " iblinkinfo, ethtool)",
     ),
 }
+#: How OSU's headings begin to name buffers on a GPU.
+_GPU_BUFFERS = ("DEVICE", "MANAGED")
+_STAGED = (
+    "MPI copies GPU memory through the host, or the GPU's slot limits the rate",
+    "measure host memory too (osu_bw H H), and let MPI send from GPU memory (GPUDirect RDMA:"
+    " nvidia-peermem or dma-buf)",
+)
 UNSTEADY = Cause(
     "the figure reaches the ceiling but is not steady: other load uses the hosts or the link",
     "measure again when nodes and network are idle: fabricgauge check --profile standard",
@@ -253,7 +263,9 @@ UNSTEADY = Cause(
 def causes(stream: Stream) -> tuple[Cause, ...]:
     """Return the likely causes of a low bandwidth, the strongest first; never empty."""
     unknown = UNKNOWN_OF_PORTS if stream.subject.has_rdma_ports else UNKNOWN
-    unknown = UNKNOWN_OF_LOGS if stream.subject.imported else unknown
+    if stream.subject.imported:
+        foreign = stream.series.foreign
+        unknown = _WITHOUT_MPI if foreign and foreign.transport else UNKNOWN_OF_LOGS
     unknown = unknown if stream.directions == 1 else BOTH_WAYS
     return _run_checks(stream, _CHECKS) or (unknown,)
 
@@ -528,17 +540,27 @@ def _unsteady_rate(low: _Low) -> Iterator[Cause]:
         yield Cause(f"{rate.sentence}: {rate.cause}", LEVEL_REMEDY, f"{source}: {rate.sentence}")
 
 
+def _settings_of(stream: Stream) -> dict[str, str]:
+    return stream.series.foreign.settings if stream.series.foreign else {}
+
+
 def _known_rates(low: _Low) -> Iterator[Cause]:
     """Yield the known rates that fit a figure of an imported log; all are candidates."""
     stream, payload = low.stream, low.stream.ceiling.payload_bytes_per_s
     fits = plateaus.fitting(stream.series, low.network, payload, low.bytes_per_s)
-    if not (stream.subject.imported and fits) or stream.directions == 2:
+    if rails_if_one_used(stream.subject, stream.series):  # the ceiling is that of its device
+        fits = tuple(plateau for plateau in fits if plateau.kind != "rail")
+    on_gpu = any(value.startswith(_GPU_BUFFERS) for value in _settings_of(stream).values())
+    if not stream.subject.imported or not (fits or on_gpu) or stream.directions == 2:
         return
     candidates, remedies = [], []
     for kind, (cause, remedy) in _PLATEAU_WORDS.items():
         if names := [plateau.name for plateau in fits if plateau.kind == kind]:
             candidates.append(f"{cause}: {sentences.listed(names)}")
             remedies.append(remedy)
+    if on_gpu:
+        candidates += (*(() if fits else (_WITHOUT_MPI.cause,)), _STAGED[0])
+        remedies.append(_STAGED[1])
     yield Cause(
         candidates[0] if len(candidates) == 1 else f"candidates: {'; or '.join(candidates)}",
         "; ".join(remedies),

@@ -30,12 +30,16 @@ _DIRECT = (
     "load nvidia-peermem (AMD: a kernel with peer memory or dma-buf), turn ACS off between GPU and"
     " adapter, put both below one PCIe switch; NCCL_NET_GDR_LEVEL sets how far apart they may be"
 )
-_ADAPTERS = (
+FIND_ADAPTERS = (
     "check NCCL_IB_HCA, each adapter's link, and the GPUs of the ranks; with"
     " NCCL_DEBUG_SUBSYS=INIT,NET,GRAPH NCCL prints how it chose"
 )
 _IDLE_CAUSE = (
     "NCCL_IB_HCA leaves them out, their links are down, or they belong to GPUs that no rank used"
+)
+MISSING = (
+    "NCCL_IB_HCA or the container leaves the others out, their links are down, or the node has"
+    " fewer than stated"
 )
 _ALONE = (
     "each rank ran alone: the program was built without MPI, or it was started without mpirun",
@@ -56,10 +60,31 @@ def judge_paths(subject: Subject) -> Iterator[Verdict]:
             yield from _judge_library(subject, curve, curve.evidence.nccl, place)
 
 
+def describe_missing_adapters(subject: Subject, curve: SuiteCurve) -> str:
+    """Return a sentence if NCCL found fewer adapters on a node than rails are stated, or empty."""
+    log = curve.evidence.nccl
+    names_by_node: dict[str, list[str]] = {}
+    for adapter in log.adapters if log else ():
+        if adapter.link:
+            names_by_node.setdefault(adapter.node, []).append(adapter.name)
+    # NCCL names adapters that it joins with a plus sign.
+    node, names = min(
+        names_by_node.items(), key=lambda item: "+".join(item[1]).count("+"), default=("", [])
+    )
+    count = len("+".join(names).split("+"))
+    if not names or count >= subject.rails:
+        return ""
+    adapters = f"{sentences.counted(count, 'adapter')} on {node} ({sentences.listed(names, 8)})"
+    return f"NCCL found {adapters}, but {subject.name} has {subject.rails} rails"
+
+
 def _judge_library(
     subject: Subject, curve: SuiteCurve, log: NcclEvidence, place: str
 ) -> Iterator[Verdict]:
     evidence = tuple(_list_evidence(log, place))
+    if missing := describe_missing_adapters(subject, curve):
+        sentence = f"{place}: {missing}"
+        yield Verdict(Outcome.WARN, sentence, None, None, evidence, MISSING, FIND_ADAPTERS)
     if log.sockets:
         yield _judge_sockets(subject, log, place, evidence)
     elif log.crossing:
@@ -217,7 +242,7 @@ def _find_idle_adapters(curve: SuiteCurve, log: NcclEvidence, place: str) -> Ite
             f"{place}: on {node} {sentences.counted(gpus, 'GPU')} used only {carried};"
             f" no connection used {sentences.listed(idle, 8)}",
             cause=_IDLE_CAUSE,
-            remedy=_ADAPTERS,
+            remedy=FIND_ADAPTERS,
         )
 
 
@@ -288,7 +313,7 @@ def _compare_counters(
             f"{place}: NCCL names {sentences.counted(len(counted), 'adapter')} on {moved.node};"
             f" by their counters {sentences.listed(idle, 8)} sent less than"
             f" {figures.percent(IDLE)} of an even part",
-            evidence=lines, cause=_IDLE_CAUSE, remedy=_ADAPTERS,
+            evidence=lines, cause=_IDLE_CAUSE, remedy=FIND_ADAPTERS,
         )  # fmt: skip
 
 

@@ -7,10 +7,12 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from fabricgauge.judge.ceiling.technologies import find_limits
 from fabricgauge.judge.evidence.connections import acknowledged, busy_share
 from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.stats.series import Point, Series, node_of
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.ceiling import Ceiling, CeilingStep
 from fabricgauge.model.fabric import OVER_TCP
 from fabricgauge.model.measurement import Measurement, ProcessorUse
@@ -287,10 +289,7 @@ def streams(subject: Subject, *patterns: Pattern) -> tuple[Stream, ...]:
     for series in subject.of(*(patterns or STREAMS)):
         best = series.best(from_bytes(subject, series))
         if best is not None and series.links_known and not is_rdma_on_tcp(subject, series):
-            ceiling = subject.ceiling
-            if rails := rails_if_one_used(subject, series):
-                ceiling = ceiling.divide_by_rails(rails)
-            limit = _ceiling_of(ceiling, series, best, _sharing(subject, series))
+            limit = _ceiling_of(subject, subject.ceiling, series, best)
             judged_streams.append(Stream(subject, limit, series, best))
     return tuple(judged_streams)
 
@@ -309,7 +308,7 @@ def small_streams(subject: Subject) -> Iterator[Stream]:
         is_judged = series.links_known and not _is_tcp(series)
         if best is None or series.best(least) is not None or not is_judged:
             continue
-        limit = _ceiling_of(subject.ceiling, series, best, _sharing(subject, series))
+        limit = _ceiling_of(subject, subject.ceiling, series, best)
         stream = Stream(subject, limit, series, best)
         if stream.plain_outcome is Outcome.PASS and not rails_if_one_used(subject, series):
             yield stream
@@ -352,20 +351,33 @@ def rails_if_one_used(subject: Subject, series: Series) -> int:
     return network.rails if network.rails > 1 and len(foreign.evidence.devices) == 1 else 0
 
 
+def count_unstated_ports(subject: Subject, series: Series) -> int:
+    """Return how many ports a log of perftest sums if fewer rails are stated; 0 otherwise."""
+    foreign = series.foreign
+    ports = len(foreign.evidence.devices) if foreign and foreign.suite == "perftest" else 0
+    return ports if ports > subject.rails else 0
+
+
 def _sharing(subject: Subject, series: Series) -> int:
     """Return the number of streams that share a link in one direction; 1 except for medians."""
     return subject.sharing if series.of_pairs and not series.is_latency else 1
 
 
-def _ceiling_of(ceiling: Ceiling, series: Series, best: Point, sharing: int) -> Ceiling:
+def _ceiling_of(subject: Subject, ceiling: Ceiling, series: Series, best: Point) -> Ceiling:
     """Return a stream's part of the ceiling, with the log's RDMA MTU if none was stated."""
-    if sharing > 1:
-        return ceiling.shared_by(sharing)
-    log_mtu_bytes = series.foreign.evidence.mtu_bytes if series.foreign else None
-    if limit := ceiling.by_mtu.get(log_mtu_bytes or 0):
-        step = "by the log's own MTU", str(log_mtu_bytes), limit, "bytes/s per direction"
+    mtu = (series.foreign.evidence.mtu_bytes if series.foreign else None) or 0
+    limits = ceiling.by_mtu
+    is_small = limits and mtu in PATH_MTUS and mtu not in limits
+    if is_small and not isinstance(subject.network, Skipped):
+        limits = find_limits(subject.network, (mtu,))
+    if limit := limits.get(mtu):
+        step = "by the log's own MTU", str(mtu), limit, "bytes/s per direction"
         steps = (*ceiling.steps, CeilingStep(*step))
         ceiling = replace(ceiling, payload_bytes_per_s=limit, steps=steps, by_mtu={})
+    if rails := rails_if_one_used(subject, series):
+        ceiling = ceiling.divide_by_rails(rails)
+    if (sharing := _sharing(subject, series)) > 1:
+        return ceiling.shared_by(sharing)
     if series.pattern != "bidirectional_bandwidth":
         return ceiling
     # With both directions under way acknowledgements take a part.

@@ -53,7 +53,8 @@ _PAIRED_BY_HALVES = frozenset({"osu_mbw_mr", "osu_multi_lat", "Uniband", "Biband
 
 #: Measured facts next to a table: they are results, not settings that distinguish two runs.
 RESULTS = frozenset({
-    "average bus bandwidth", "retransmits", "lost", "dropped messages", "send errors",
+    "average bus bandwidth", "retransmits", "lost", "dropped messages", "duplicated messages",
+    "send errors", "silent streams",
     "congestion impact factor",
     "sum of all cells", "topology creation", "its own min", "its own max", "its own avg",
     "slowest pair", "fastest pair", "slowest hundredth",
@@ -93,20 +94,30 @@ class VerbsEnd(msgspec.Struct, frozen=True):
     gid: str = ""
 
 
+#: Payload of a TCP segment at an MTU of 1500 with timestamps; a smaller MTU needs more segments.
+SEGMENT_BYTES = 1448
+
+
 class LogLosses(msgspec.Struct, frozen=True):
     """Losses in a log: ``count`` of ``sent`` datagrams lost, or TCP segments sent again.
 
-    For TCP ``sent`` is 0, since suites do not print the number of segments: it is ``sent_bytes``
-    divided by the payload of a segment.
+    ``repeated`` datagrams arrived twice. For TCP ``sent`` is 0, since suites do not print the
+    number of segments: it is ``sent_bytes`` divided by the payload of a segment.
     """
 
     count: int
     sent: int = 0
     sent_bytes: float = 0.0
+    repeated: int = 0
 
     @property
     def over_tcp(self) -> bool:
         return not self.sent
+
+    def find_share(self, payload_bytes: int = SEGMENT_BYTES) -> float:
+        """Return the share of what was sent; ``payload_bytes`` are those of a TCP segment."""
+        sent = self.sent or self.sent_bytes / payload_bytes
+        return max(self.count, self.repeated) / sent if sent > 0 else 0.0
 
 
 #: Prefixes of names that only one technology has: libfabric's providers (fi_psm2(7), fi_opx(7),
@@ -133,13 +144,15 @@ class LogMessage(msgspec.Struct, frozen=True):
 
 
 class RankPairs(msgspec.Struct, frozen=True):
-    """A matrix of one quantity, each pair measured alone, in the unit of its curve.
+    """A matrix of one quantity, in the unit of its curve.
 
-    ``values`` are (ranks, ranks), row by row: from each rank to each rank, 0 if not measured.
+    ``values`` are (ranks, ranks), row by row: from each rank to each rank, 0 if not measured. Each
+    pair was measured alone, or ``at_once`` with others, which may share its links.
     """
 
     ranks: int
     values: tuple[float, ...]
+    at_once: bool = False
 
 
 class GpuTopology(msgspec.Struct, frozen=True):
@@ -353,9 +366,10 @@ class SuiteCurve(SuiteHeading, frozen=True, kw_only=True, tag_field="record", ta
     def max_links(self, hosts: Sequence[str]) -> int:
         """Return the largest number of links that its pairs can use between ``hosts``.
 
-        Two hosts have one link, for any number of pairs. Without hosts, each pair counts as one
-        link.
+        Two hosts have one link, for any number of pairs. Without hosts, the nodes by the command
+        count; without these, each pair counts as one link.
         """
+        hosts = hosts or self.evidence.rank_nodes
         return min(self.pairs, max(1, len(set(hosts)) // 2)) if hosts else self.pairs
 
 

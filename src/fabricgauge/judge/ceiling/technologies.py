@@ -73,7 +73,12 @@ def ceiling(network: Network) -> Ceiling | Skipped:
     is_rdma = network.technology in RDMA or network.link == "Slingshot-10"
     if isinstance(best, Skipped) or "mtu" not in network.assumed or not is_rdma:
         return best
-    return msgspec.structs.replace(best, by_mtu=_limits(_work_out_each(network, LIKELY_MTUS)))
+    return msgspec.structs.replace(best, by_mtu=find_limits(network, LIKELY_MTUS))
+
+
+def find_limits(network: Network, mtus: Iterable[int]) -> dict[int, float]:
+    """Return a network's limit in bytes/s with each of these MTUs."""
+    return _limits(_work_out_each(network, mtus))
 
 
 def _work_out(network: Network) -> Ceiling | Skipped:

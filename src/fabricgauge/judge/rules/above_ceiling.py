@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fabricgauge.judge.interface import NO_SERIES, STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
-from fabricgauge.judge.streams import is_rdma_on_tcp
+from fabricgauge.judge.streams import count_unstated_ports, is_rdma_on_tcp
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
@@ -82,6 +82,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
     if collectives:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
         return Verdict(outcome, collectives[0], None, None, tuple(collectives[:6]), *_SURE)
+    if any(count_unstated_ports(subject, series) for series in subject.series):
+        return Skipped("perftest summed both ports of the adapter, and one rail is stated")
     limit = figures.rate(ceiling.payload_bytes_per_s)
     burst = " (bursts of the token bucket allowed for)" if ceiling.burst_bytes else ""
     return Verdict(Outcome.PASS, f"no figure is above the ceiling of {limit} per direction{burst}")
@@ -101,9 +103,10 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
     tolerance = 1.0 + subject.limit("above-ceiling.tolerance")
     clock_s = subject.limit("above-ceiling.clock")
     for series in subject.series:
+        ports = max(1, count_unstated_ports(subject, series) / subject.rails)
         for point in () if is_rdma_on_tcp(subject, series) else series.points:
             # A half round trip and a window of messages carry their payload in one direction.
-            payload = min([observation.payload_bytes for observation in point.observed])
+            payload = min([observation.payload_bytes for observation in point.observed]) / ports
             floor_s = ceiling.transfer_floor_s(payload) / tolerance
             # In a mean over many messages the clock's reading does not matter.
             least_s = max(0.0, floor_s - (clock_s if point.measurements else 0.0))

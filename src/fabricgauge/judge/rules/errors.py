@@ -12,7 +12,7 @@ from fabricgauge.judge.kept_rate import KEPT_RATE, kept_rate
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.evidence import ErrorCount, LostSegments
 from fabricgauge.model.fabric import is_adapter_port
-from fabricgauge.model.suite import LogLosses, SuiteCurve
+from fabricgauge.model.suite import SEGMENT_BYTES, LogLosses, SuiteCurve
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
 from fabricgauge.model.words import figures, sentences
 from fabricgauge.model.words.port_counters import kind_of
@@ -80,13 +80,16 @@ _QUEUE_FAILED = (
     "look at dmesg and the adapter's firmware on that node; measure with NCCL_NET_GDR_LEVEL=LOC,"
     " then with another adapter (NCCL_IB_HCA)",
 )
+_TWICE = (
+    "frames take two ways to the receiver: a loop, a mirrored port, or a bond that sends on all its"
+    " ports",
+    "look at the bond's mode (/proc/net/bonding) and at spanning tree and mirroring of the switch",
+)
 _SENT_TOO_MUCH = (
     "the receiver's socket buffer or a queue on the path was full, or frames are lost on the path",
     "send at a rate that the link carries (-b), enlarge the receiver's buffer (net.core.rmem_max,"
     " -w), and look at the drop counters of both ends",
 )
-#: Payload of a TCP segment at an MTU of 1500 with timestamps; a smaller MTU needs more segments.
-_SEGMENT_BYTES = 1448
 #: IP and TCP with timestamps, in bytes.
 _HEADERS = 52
 
@@ -151,15 +154,19 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
 def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Verdict:
     network = subject.network
     mtu = Skipped("no network") if isinstance(network, Skipped) else network.stated_mtu_bytes
-    payload = _SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
-    sent = losses.sent_bytes / payload if losses.over_tcp else losses.sent
-    share = losses.count / sent if sent > 0 else 0.0
-    is_few = losses.count < subject.limit("errors.least") or share <= subject.limit("errors.share")
-    many = losses.over_tcp and share > subject.limit("errors.fail")
+    payload = SEGMENT_BYTES if isinstance(mtu, Skipped) else max(1, mtu - _HEADERS)
+    sent, share = losses.sent or losses.sent_bytes / payload, losses.find_share(payload)
+    is_above = share > subject.limit("errors.fail")
+    # A part that is lost of a few messages is more than the handful of a beginning.
+    enough = losses.count >= subject.limit("errors.least") or (is_above and losses.sent)
+    is_few = share <= subject.limit("errors.share") or not (enough or losses.repeated)
+    many = losses.over_tcp and is_above
     verb = "TCP sent again" if losses.over_tcp else "the network lost"
     units = "segments" if losses.over_tcp else "datagrams"
+    units = "messages" if curve.suite == "sockperf" else units
+    twice = f" and delivered {losses.repeated:,} twice" if losses.repeated else ""
     sentence = (
-        f"{curve.name}: {verb} {losses.count:,} of about"
+        f"{curve.name}: {verb} {losses.count:,}{twice} of about"
         f" {sent:,.0f} {units} ({figures.digits(100 * share, 2)} %)"
     )
     limit = "errors.fail" if many else "errors.share"
@@ -167,8 +174,14 @@ def _judge_losses(subject: Subject, curve: SuiteCurve, losses: LogLosses) -> Ver
     return Verdict(
         outcome, sentence, Figure(share, "share", f"of the {units}"),
         subject.threshold(limit, "at most"), (sentence,),
-        *(("", "") if is_few else _LOST if losses.over_tcp else _SENT_TOO_MUCH),
+        *(("", "") if is_few else _remedy_of_losses(losses)),
     )  # fmt: skip
+
+
+def _remedy_of_losses(losses: LogLosses) -> tuple[str, str]:
+    if losses.repeated > losses.count:
+        return _TWICE
+    return _LOST if losses.over_tcp else _SENT_TOO_MUCH
 
 
 def _broken(troubles: Sequence[ErrorCount], lines: tuple[str, ...]) -> Verdict:

@@ -10,6 +10,7 @@ from fabricgauge.judge.rates_over_time import find_unsteady
 from fabricgauge.judge.rules import cache_shape
 from fabricgauge.judge.streams import (
     Stream,
+    count_unstated_ports,
     from_bytes,
     is_rdma_on_tcp,
     is_sized_by_call,
@@ -98,6 +99,10 @@ _CLOCK = causes.Cause(
     in_host=True,
 )
 _UNPLACED = causes.Cause(UNPLACED, STATE_NODES)
+_AT_ONCE = causes.Cause(
+    "all ranks sent and received at once: pairs may share links, so that no pair shows its own",
+    "measure pairs alone: osu_bw, mpi_nxnlatbw, or fabricgauge check of all nodes",
+)
 _STRIPED = causes.Cause(
     "MPI does not give each network its share, or one of the networks carries less than it could",
     "measure each network alone: fabricgauge check --network NAME; fabricgauge discover lists them",
@@ -105,7 +110,7 @@ _STRIPED = causes.Cause(
 #: Causes for which a figure alone is undecided. ``_NO_FAULT`` are all causes that no host explains.
 _SINGLE = (
     _PING_PONG, _ONE_CONNECTION, _ONE_FLOW, _ONE_PORT, _RDMA_MTU, _MIXED_MTU, _MEMORY, _UNSIZED,
-    _BROKE, _CLOCK, _STRIPED, _UNPLACED, _RISING, _TWO_PORTS,
+    _BROKE, _CLOCK, _STRIPED, _UNPLACED, _AT_ONCE, _RISING, _TWO_PORTS,
 )  # fmt: skip
 _NO_FAULT = (*_SINGLE, _ABOVE, _ONE_RAIL, causes.UNSTEADY)
 
@@ -251,16 +256,14 @@ def _find_doubt(
     """Return why a figure alone does not describe the network; None if it does."""
     if stream.series.of_pairs and stream.subject.shared_nodes:
         return _UNPLACED
+    matrices = (curve.evidence.rank_pairs for curve in stream.subject.curves)
+    if plain is not Outcome.PASS and any(matrix and matrix.at_once for matrix in matrices):
+        return _AT_ONCE
     if stream.series.is_latency:
         return None if plain is Outcome.PASS else _PING_PONG
     if outcomes_by_mtu:
         return _MIXED_MTU if stream.subject.technology in OVER_TCP else _RDMA_MTU
-    foreign = stream.series.foreign
-    if (
-        foreign
-        and foreign.suite == "perftest"
-        and len(foreign.evidence.devices) > stream.subject.rails
-    ):
+    if count_unstated_ports(stream.subject, stream.series):
         return _TWO_PORTS
     if plain is not Outcome.FAIL:
         return None

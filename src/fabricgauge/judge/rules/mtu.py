@@ -3,17 +3,25 @@
 from collections import Counter
 from collections.abc import Iterable
 
+from fabricgauge.judge.ceiling.technologies import LIKELY_MTUS, find_limits
 from fabricgauge.judge.interface import Subject, Verdicts, judge_networks
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.adapter import PATH_MTUS
 from fabricgauge.model.fabric import Member, Network
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, VerdictSubject
-from fabricgauge.model.words import sentences
+from fabricgauge.model.words import figures, sentences
 
 ID = "mtu"
 
 #: On these networks a stated MTU, if it is one of ``PATH_MTUS``, is the RDMA MTU.
 RDMA = ("infiniband", "roce-v1", "roce-v2")
+
+_SMALL = (
+    "perftest's -m, a port, the partition or an interface allows no larger packets",
+    "measure without -m of perftest; look at active_mtu of both ports (ibv_devinfo), and raise the"
+    " MTU: for RoCE of the interfaces and the switch, for InfiniBand of the partition"
+    " (partitions.conf of opensm)",
+)
 
 #: Headers: RFC 791, RFC 8200, RFC 9293; TCP timestamps with their padding: RFC 7323.
 IPV4_BYTES, IPV6_BYTES, TCP_BYTES, TIMESTAMPS_BYTES = 20, 40, 20, 12
@@ -38,13 +46,18 @@ def judge(subject: Subject) -> Verdicts:
 
 
 def _judge_stated(subject: Subject, network: Network) -> Verdicts:
-    """Warn if a log has another RDMA MTU than the stated one: the ceiling is for the wrong MTU."""
+    """Warn if a log has another RDMA MTU than the stated one, or without one a small MTU."""
     stated_bytes = network.mtu_bytes
-    if "mtu" in network.assumed or network.technology not in RDMA or stated_bytes not in PATH_MTUS:
+    log_mtus = {curve.evidence.mtu_bytes or stated_bytes for curve in subject.curves}
+    other_mtus = sorted(log_mtus - {stated_bytes})
+    if network.technology not in RDMA or not other_mtus:
         return ()
-    log_mtus = {curve.evidence.mtu_bytes for curve in subject.curves} - {stated_bytes}
-    other_mtus = sorted(mtu for mtu in log_mtus if mtu is not None)
-    if not other_mtus:
+    smallest = other_mtus[0]
+    if "mtu" in network.assumed and smallest in PATH_MTUS and smallest < LIKELY_MTUS[0]:
+        limit = figures.rate(find_limits(network, (smallest,))[smallest])
+        sentence = f"the RDMA MTU of the log is {smallest}, which limits it to {limit}"
+        return Verdict(Outcome.WARN, sentence, cause=_SMALL[0], remedy=_SMALL[1])
+    if "mtu" in network.assumed or stated_bytes not in PATH_MTUS:
         return ()
     return Verdict(
         Outcome.WARN,

@@ -57,6 +57,11 @@ _FEW_OF_IMB = (
 )
 #: Suites that stream for seconds; their samples are streams or intervals.
 _OF_SECONDS = ("iperf2", "iperf3")
+_UNLIKE = (
+    "candidates: one of several ways between the nodes is slow or loses its data (a bond's port, a"
+    " route, a node's link), or ranks of some groups share a node",
+    "measure each connection or each pair of nodes alone; look at the error counters of both ends",
+)
 _CLOCK = (
     "the log says that its clock is wrong: the processors change their frequency",
     "set the governor to performance (cpupower frequency-set -g performance) and measure again",
@@ -190,6 +195,8 @@ def _judge_logs(subject: Subject) -> Verdict | Skipped:
             outcome, sentence, Figure(value, unit, sentence), limit, findings,
             rate.cause, LEVEL_REMEDY,
         )  # fmt: skip
+    if lagging := tuple(_lagging(subject)):
+        return Verdict(Outcome.WARN, lagging[0], None, None, lagging, *_UNLIKE)
     tails = [
         finding
         for series in subject.series
@@ -231,6 +238,27 @@ def _unsteady(subject: Subject) -> Iterator[tuple[Outcome, UnsteadyRate, str]]:
             Outcome.FAIL if fails else Outcome.WARN, rate,
             f"{stream.series.source}: {rate.sentence}",
         )  # fmt: skip
+
+
+def _lagging(subject: Subject) -> Iterator[str]:
+    """Yield connections that moved nothing, and groups slower than others at the same time."""
+    for curve in subject.curves:
+        if (silent := curve.settings.get("silent streams")) and curve.pattern:
+            yield f"{curve.name}: {silent} of {curve.settings['streams']} connections moved nothing"
+    groups = [curve for curve in subject.curves if "group" in curve.settings and curve.points]
+    of_one_table = group_by(groups, lambda curve: (*_table(curve), curve.quantity))
+    for curves in of_one_table.values():
+        by_rate = sorted(curves, key=lambda curve: curve.points[-1].estimate.value)
+        slow, fast = by_rate[0], by_rate[-1]
+        share = slow.points[-1].estimate.value / fast.points[-1].estimate.value
+        size = min(slow.points[-1].message_bytes or 0, fast.points[-1].message_bytes or 0)
+        is_stream = slow.quantity == "bandwidth" and size >= subject.limit("fraction.from")
+        if is_stream and share < subject.limit(LEVEL):
+            yield (
+                f"{slow.name}: group {slow.settings['group']} (ranks"
+                f" {slow.settings.get('ranks', 'unknown')}) carries {figures.percent(share)} of"
+                f" group {fast.settings['group']} {figures.at(size)}"
+            )
 
 
 def _single(subject: Subject) -> Iterator[tuple[str, str]]:

@@ -208,7 +208,8 @@ class Series(msgspec.Struct, frozen=True):
     def links_known(self) -> bool:
         """Check whether it is known how many links a figure of several pairs sums up."""
         pairs = self.foreign.pairs if self.foreign else 1
-        hosts = len(set(self.hosts))
+        by_command = self.foreign.evidence.rank_nodes if self.foreign else ()
+        hosts = len(set(self.hosts or by_command))
         if self.foreign and self.foreign.name_unplaced_ranks(self.hosts):
             return False
         return pairs == 1 or hosts == 2 or hosts >= 2 * pairs

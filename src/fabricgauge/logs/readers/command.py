@@ -220,6 +220,13 @@ def rank_nodes(
     return nodes[:2] if len(set(nodes)) == 1 else ()
 
 
+def count_ranks(command: Command) -> int | None:
+    """Return how many ranks a command of one program starts, None if it does not say so."""
+    options, *further = _options_of_parts(command)
+    count = options.get("ranks", "")[:7]
+    return int(count) if count.isdecimal() and not further else None
+
+
 def named_hosts(command: Command) -> tuple[str, ...]:
     """Return the hosts that an MPI's command names, each once; the ranks may use fewer."""
     lists = (_hosts(options.get("hosts", "")) for options in _options_of_parts(command))

@@ -205,6 +205,7 @@ def _flow_curves(test: IperfTest, flow: Flow, two_way: bool) -> tuple[SuiteCurve
     settings = {
         "protocol": test.protocol,
         "streams": str(flow.count) if flow.rate or flow.intervals else "",
+        "silent streams": str(flow.connections.count(0.0) or ""),
         "direction": flow.direction,
         "counted by": flow.counted_by,
     }

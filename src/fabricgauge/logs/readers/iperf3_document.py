@@ -168,7 +168,7 @@ def _flows(document: Iperf3Document, figure: LogLine) -> Iterator[Flow]:
 
 
 def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[float, ...]:
-    """Return the receiver's rate of each connection that moved bytes in that direction."""
+    """Return the receiver's rate of each connection in that direction; none if all are 0."""
     server = document.start.accepted_connection is not None
     is_bidirectional = document.end.sum_received_bidir_reverse is not None
     sends_here = (direction == "client to server") != server
@@ -177,8 +177,8 @@ def _connections(document: Iperf3Document, direction: FlowDirection) -> tuple[fl
         if is_bidirectional and not (stream.receiver and stream.receiver.sender == sends_here):
             continue
         end_rates = (end.bits_per_second for end in (stream.receiver, stream.sender) if end)
-        connection_rates += (rate / 8 for rate in islice(filter(None, end_rates), 1))
-    return tuple(connection_rates)
+        connection_rates.append(next(filter(None, end_rates), 0.0) / 8)
+    return tuple(connection_rates) if any(connection_rates) else ()
 
 
 def _losses(

@@ -15,7 +15,7 @@ from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
 from fabricgauge.logs.readers.lines import figure_of, split_csv
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
 from fabricgauge.model.pattern import Pattern
-from fabricgauge.model.suite import Besides, LogEvidence, Quantity, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, LogLosses, Quantity, SuiteCurve
 
 #: No test prints as many names; further ones are dropped.
 _MOST_VALUES = 512
@@ -70,7 +70,8 @@ class Labelled(msgspec.Struct, frozen=True):
     ``whole`` is cut off, and ``sign`` is the reason. ``settings`` are values that are kept as
     settings, by their words; ``transports`` are the transports of tests; ``named`` makes the test's
     name. Values ``local`` and ``remote`` are the ends' addresses, ``version`` and ``ranks`` are the
-    curves'; ``protocol`` is the transport where it is TCP. If the suite ``sweeps``, blocks
+    curves'; ``protocol`` is the transport where it is TCP; ``dropped``, ``received`` and
+    ``repeated`` are numbers of messages. If the suite ``sweeps``, blocks
     of one test that follow each other may have any sizes.
     """
 
@@ -210,12 +211,17 @@ class LabelledReader:
             transport for transport, tests in suite.transports.items() if re.fullmatch(tests, test)
         )
         is_tcp = values.get("protocol", "").upper() == "TCP"
+        counts = (block.number(name) for name in ("dropped", "received", "repeated"))
+        dropped, received, repeated = (int(min(n, _MOST_BYTES)) if n > 0 else 0 for n in counts)
+        is_counted = "dropped" in values and received
+        losses = LogLosses(dropped, dropped + received, 0.0, repeated) if is_counted else None
         return SuiteHeading(
             suite.suite, values.get("version", ""), test or suite.suite,
             block.first.text.strip()[:200], block.first.number,
             ranks=int(ranks) if ranks.isdecimal() and len(ranks) < 9 else None,
             transport="tcp" if is_tcp else next(over, ""),
-            settings=settings, hosts=ends, evidence=LogEvidence(addresses=ends),
+            settings=settings, hosts=ends,
+            evidence=LogEvidence(addresses=ends, losses=losses),
         )  # fmt: skip
 
 

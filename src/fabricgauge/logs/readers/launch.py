@@ -18,6 +18,7 @@ from fabricgauge.logs.readers.command import (
     OSU_LARGEST_BYTES,
     Command,
     Request,
+    count_ranks,
     named_hosts,
     osu_number,
     rank_nodes,
@@ -201,6 +202,8 @@ class Launch:
             "provider": evidence.provider or self._facts.get("provider", ""),
         }
         is_of_pairs = bool(curve.ends) or curve.pairs > 1
+        if command and curve.suite == "osu" and curve.ranks is None and not is_of_pairs:
+            force(curve, "ranks", count_ranks(command))
         count = curve.ranks or 2 * curve.pairs * is_of_pairs
         if nodes := rank_nodes(command, count, self.request):
             lines = [] if nodes == rank_nodes(command, count) else [*self.request.lines]

@@ -19,7 +19,7 @@ import msgspec
 from fabricgauge.logs.readers.interface import Dialect, LogLine, Report
 from fabricgauge.logs.readers.lines import LONGEST_BYTES, figure_of
 from fabricgauge.logs.readers.table import SuiteColumn, SuiteHeading, SuiteTable
-from fabricgauge.model.suite import Besides, LogEvidence, SuiteCurve
+from fabricgauge.model.suite import Besides, LogEvidence, RankPairs, SuiteCurve
 from fabricgauge.model.words.figures import percent
 
 #: Up to this many figures are kept as they are: a table of 1024 ranks has that many.
@@ -66,6 +66,9 @@ class Spread:
         return quantiles
 
 
+#: Tables of more ranks give their quantiles alone.
+MOST_IN_MATRIX = 1024
+
 _UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
 _MB = 2.0**20
 _BESIDES: tuple[Besides, ...] = ("minimum", "maximum", "p75", "p90", "p95", "p99")
@@ -78,8 +81,12 @@ _WHAT = (
 class PairTable:
     """A table ``Send`` or ``Recv`` by ``name``; a row is one rank's figures for all its peers."""
 
-    def __init__(self, name: str, line: LogLine, message_bytes: int | None) -> None:
+    def __init__(self, name: str, line: LogLine, message_bytes: int | None, ranks: int = 0) -> None:
         self.name = name
+        # The table Recv has the same messages, as the receivers time them.
+        self._ranks = ranks if ranks <= MOST_IN_MATRIX and name == "Send" else 0
+        #: Bytes/s from each rank to each rank, row by row.
+        self._matrix = array("d", bytes(8 * self._ranks * self._ranks))
         self.hosts: list[str] = []
         self.rows = 0
         self._line = line
@@ -101,6 +108,9 @@ class PairTable:
         except ValueError:
             values = [*map(figure_of, cells)]
         figures = [value for value in values if 0 < value < math.inf]
+        for at, value in enumerate(values, peer):
+            if max(rank, at) < self._ranks and 0 < value < math.inf:
+                self._matrix[rank * self._ranks + at] = value * _MB
         if len(figures) < len(values):
             for at, (cell, value) in enumerate(zip(cells, values, strict=True), peer):
                 if cell and not (0 < value < math.inf or (value == 0 and at == rank)):
@@ -136,7 +146,13 @@ class PairTable:
             besides = dict(zip(_BESIDES, (*ends, *high), strict=True))
         if not spread.is_exact:
             settings["quantiles"] = f"within {percent(RESOLUTION)}"
-        heading = msgspec.structs.replace(heading, first_line=self._line.number, settings=settings)
+        evidence = heading.evidence
+        if self._ranks:
+            pairs = RankPairs(self._ranks, tuple(self._matrix), at_once=True)
+            evidence = msgspec.structs.replace(evidence, rank_pairs=pairs)
+        heading = msgspec.structs.replace(
+            heading, first_line=self._line.number, settings=settings, evidence=evidence
+        )
         meaning = _WHAT.format("to" if self.name == "Send" else "from")
         table = SuiteTable(heading, [SuiteColumn("bandwidth", meaning, "median", _UNIT_RULE, _MB)])
         for line, text in self._bad:
@@ -184,7 +200,8 @@ class MpiGraphReader:
             self._start, self._version = line, start["version"] or ""
         elif header := _HEADER.match(text):
             yield from self._close("")
-            part = self._part = PairTable(header["name"], line, self._numbers.get("MsgSize"))
+            numbers = (self._numbers.get("MsgSize"), self._numbers.get("Procs", 0))
+            part = self._part = PairTable(header["name"], line, *numbers)
             self._in_header = True
             self._cells(line, text[header.end() :], part)
         elif self._part is not None and (row := _ROW.match(text)):

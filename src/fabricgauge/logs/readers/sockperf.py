@@ -51,7 +51,8 @@ DIALECT = Labelled(
         r"^\[ *\d+\] IP = (?P<remote>\S+) +PORT = +\d+ # (?P<protocol>\w+)",
         _SAYS + r"\[Valid Duration\] .*ReceivedMessages=(?P<received>\d+)",
         _SAYS + r"====> avg-\w+= *[\d.]+ \(std-dev= *(?P<deviation>[\d.]+)",
-        _SAYS + r"# dropped messages = (?P<dropped>\d+)",
+        _SAYS
+        + r"# dropped messages = (?P<dropped>\d+)(?:; # duplicated messages = (?P<repeated>\d+))?",
         _SAYS + r"Summary: Latency is +(?P<latency>\S+) usec",
         _SAYS + r"Summary: Round trip is +(?P<round_trip>\S+) usec",
         _SAYS + r"---> <(?P<key>MAX|MIN)> observation = +(?P<value>[\d.]+)",
@@ -77,6 +78,10 @@ DIALECT = Labelled(
     single=frozenset({"received", "latency", "round_trip", "rate"}),
     whole=("latency", "round_trip", "bw"),
     sign="no line 'Summary' follows: the test did not end",
-    settings={"protocol": "protocol", "dropped": "dropped messages"},
+    settings={
+        "protocol": "protocol",
+        "dropped": "dropped messages",
+        "repeated": "duplicated messages",
+    },
     named=_test,
 ).dialect

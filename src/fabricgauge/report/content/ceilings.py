@@ -22,11 +22,22 @@ def brief_ceilings(judged: Judged) -> doc.Section:
                 f"ceiling {rate(ceiling.payload_bytes_per_s)} per direction{calculation}"
                 f" ({ceiling.payload_per_packet_bytes} payload bytes per"
                 f" {ceiling.wire_bytes_per_packet} on the wire; bound by {ceiling.binding})"
+                + "".join(
+                    f"; with the log's MTU of {mtu}: {rate(ceiling.by_mtu[mtu])}"
+                    for mtu in sorted(_find_log_mtus(judged, name) & ceiling.by_mtu.keys())
+                    if ceiling.by_mtu[mtu] != ceiling.payload_bytes_per_s
+                )
             )
         else:
             sentence = f"no ceiling: {ceiling.reason if ceiling else 'not computed'}"
         lines.append(doc.Paragraph(f"{name}: {sentence}"))
     return doc.Section("", "", tuple(lines), on=doc.SCREEN)
+
+
+def _find_log_mtus(judged: Judged, network: str) -> set[int]:
+    launches = (launch for launch in judged.run.launches if launch.network == network)
+    curves = (curve for launch in launches for curve in launch.curves)
+    return {curve.evidence.mtu_bytes or 0 for curve in curves}
 
 
 def calculations(judged: Judged) -> Iterator[doc.Section]:

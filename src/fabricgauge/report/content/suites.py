@@ -122,7 +122,8 @@ def ceiling_of(judged: Judged, entry: LoggedCurve) -> float | None:
     if curve.pattern is None and not curve.derived_from_ping_pong:
         return None
     links = curve.max_links(entry.launch.hosts_of(curve))
-    return ceiling.payload_bytes_per_s * curve.directions * links
+    limit = ceiling.by_mtu.get(curve.evidence.mtu_bytes or 0, ceiling.payload_bytes_per_s)
+    return limit * curve.directions * links
 
 
 #: Most plots on a readable page that opens quickly.
