@@ -15,7 +15,7 @@ from fabricgauge.judge.stats.curves import curves
 from fabricgauge.judge.thresholds import Thresholds
 from fabricgauge.model.errors import StoreError, UsageError
 from fabricgauge.model.fabric import Topology
-from fabricgauge.model.judged import Judged
+from fabricgauge.model.judged import FamilyVerdict, Judged
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import Launch, Run
@@ -82,6 +82,7 @@ def conclude(run: Run, thresholds: Thresholds, against: tuple[SuiteCurve, ...] =
 
 def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Judged:
     """Judge a run by the rules of this version; ``against`` are curves to show beside it."""
+    context, families = settle_families(context)
     run, decided = context.run, judgement(context)
     return Judged(
         run=run,
@@ -98,7 +99,17 @@ def judge_context(context: Context, against: tuple[SuiteCurve, ...] = ()) -> Jud
         sustained_bytes=context.thresholds.value("fraction.from"),
         tables=decided.tables,
         follows=decided.follows,
+        families=families,
     )
+
+
+def settle_families(context: Context) -> tuple[Context, tuple[FamilyVerdict, ...]]:
+    """Judge the families of imported tables; few runs load that."""
+    if not any(launch.families for launch in context.run.launches):
+        return context, ()
+    from fabricgauge.judge.families import settle
+
+    return settle(context)
 
 
 def describe_change(directory: RunDirectory, judged: Judged) -> str:

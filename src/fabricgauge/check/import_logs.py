@@ -4,17 +4,15 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from fabricgauge import __version__
 from fabricgauge.check.conclude import conclude, write_reports
-from fabricgauge.judge.thresholds import thresholds_from
+from fabricgauge.judge.thresholds import FOLD_FROM, thresholds_from
 from fabricgauge.logs.beside_logs import Companions, read_dump, read_printout
-from fabricgauge.logs.read_files import read_file
-from fabricgauge.logs.readers.suites import Found
+from fabricgauge.logs.read_files import read_large_file
 from fabricgauge.logs.refused import RefusedFile, find_likest_line, refusal
 from fabricgauge.model.errors import CannotRun
 from fabricgauge.model.fabric import Fabric, Network
@@ -23,7 +21,14 @@ from fabricgauge.model.nccl import NcclDump
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.progress import Progress
 from fabricgauge.model.run import IMPORTED, Ended, Run
-from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import (
+    LIMITED,
+    UNREADABLE,
+    LogContent,
+    SuiteCurve,
+    TableFamily,
+    UnparsedLine,
+)
 from fabricgauge.store import run_files
 from fabricgauge.store.files.reading import shown
 from fabricgauge.store.run_directory import RunDirectory, now_utc
@@ -49,7 +54,7 @@ class Source(msgspec.Struct, frozen=True):
     """
 
     name: str
-    contents: Iterable[Found]
+    contents: Iterable[LogContent]
     network: Network | None = None
     path: Path | None = None
     within: Path | None = None
@@ -80,7 +85,8 @@ def _files_below(top: Path) -> Iterator[Path]:
 
 
 def _source(path: Path, name: str, network: Network | None, within: Path | None) -> Source:
-    return Source(shown(name), read_file(path, shown(name), within), network, path, within)
+    contents = read_large_file(path, shown(name), within, FOLD_FROM)
+    return Source(shown(name), contents, network, path, within)
 
 
 def import_logs(
@@ -112,7 +118,7 @@ def import_logs(
     refused: list[RefusedFile] = []
     records: defaultdict[int, list[run_files.Record]] = defaultdict(list)
     entries = _entries(sources, directory, progress, refused, max_tables)
-    while batch := list(islice(entries, _BATCH_RECORDS)):
+    for batch in _batches(entries):
         run_files.append_results(directory, batch)
         for entry in batch:
             records[entry.launch].append(entry.record)
@@ -125,6 +131,18 @@ def import_logs(
         directory.identity, about.started_utc, command, environment, fabric, plan,
         tuple(launches), complete=True,
     )  # fmt: skip
+
+
+def _batches(entries: Iterable[run_files.ResultLine]) -> Iterator[list[run_files.ResultLine]]:
+    """Yield the lines of one write; a family has a megabyte or so and ends one."""
+    batch = list[run_files.ResultLine]()
+    for entry in entries:
+        batch.append(entry)
+        if len(batch) >= _BATCH_RECORDS or isinstance(entry.record, TableFamily):
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _add_evidence(
@@ -205,8 +223,11 @@ def _entries(
             directory.copy_raw(folder, source.path, source.within, MAX_COPY_BYTES)
         figures, without = False, RefusedFile(source.name)
         for content in limit_contents(source.contents, source.name, progress, max_tables):
-            figures = figures or (isinstance(content, SuiteCurve) and _shows_result(content))
-            without = without if figures else without.with_results((content,))
+            if isinstance(content, TableFamily):
+                figures = True
+            else:
+                figures = figures or (isinstance(content, SuiteCurve) and _shows_result(content))
+                without = without if figures else without.with_results((content,))
             yield run_files.ResultLine(number, 1, content)
         if not figures:
             if without.is_foreign and source.path is not None:
@@ -227,9 +248,12 @@ def _started(number: int, source: Source) -> run_files.LaunchLine:
 
 
 def limit_contents(
-    contents: Iterable[Found], name: str, progress: Progress, max_tables: int = 0
-) -> Iterator[Found]:
-    """Yield what a run keeps of a file. Reading stops at the limit of tables, and reports it."""
+    contents: Iterable[LogContent], name: str, progress: Progress, max_tables: int = 0
+) -> Iterator[LogContent]:
+    """Yield what a run keeps of a file. Reading stops at the limit of tables, and reports it.
+
+    Tables of a family do not count.
+    """
     curves = unparsed = 0
     most = max_tables or MAX_CURVES
     for content in contents:
@@ -242,7 +266,7 @@ def limit_contents(
                 )
                 yield UnparsedLine(content.first_line, content.title, f"{LIMITED} {limit}", 1, name)
                 break
-        elif not content.reason.startswith(UNREADABLE):
+        elif isinstance(content, UnparsedLine) and not content.reason.startswith(UNREADABLE):
             unparsed += 1
             if unparsed > MAX_UNPARSED:
                 continue

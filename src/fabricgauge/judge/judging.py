@@ -9,7 +9,7 @@ from fabricgauge.judge import rules
 from fabricgauge.judge.consequences import consequences
 from fabricgauge.judge.interface import Context, Subject, by_network, complete, report_error, worst
 from fabricgauge.judge.streams import streams
-from fabricgauge.model.judged import RunVerdicts
+from fabricgauge.model.judged import RunVerdicts, TableVerdict
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, Recheck
 from fabricgauge.model.plan import PlannedLaunch, renumber
 from fabricgauge.model.run import Run
@@ -29,20 +29,28 @@ def judgement(context: Context) -> RunVerdicts:
         verdicts = _number_verdicts(_apply_all(context))
         follows = consequences(context, verdicts)
         return RunVerdicts(verdicts, overall(verdicts, deciding(run)), follows=follows)
-    from fabricgauge.judge.tables import TableVerdicts, parts, table_verdict
+    from fabricgauge.judge.tables import TableVerdicts, parts
     from fabricgauge.judge.tables import overall as overall_of
 
     joined = TableVerdicts()
     for part in parts(run):
-        part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
-        part_verdicts = [*_apply_all(part_context)]
-        table = table_verdict(part, part_verdicts, overall(part_verdicts, rules.DECIDING_IMPORTED))
+        table, part_verdicts = judge_table(context, part)
         joined.add(table, [verdict for verdict in part_verdicts if verdict.rule != "completeness"])
     order = {rule: position for position, rule in enumerate(rules.RULES)}
     all_verdicts = (*joined.join(), *_apply("completeness", context))
     ordered = _number_verdicts(sorted(all_verdicts, key=lambda verdict: order[verdict.rule]))
     tables = tuple(joined.tables)
     return RunVerdicts(ordered, overall_of(tables), tables)
+
+
+def judge_table(context: Context, part: Run) -> tuple[TableVerdict, list[Verdict]]:
+    """Return the verdict on a run of one table, and those of all rules."""
+    from fabricgauge.judge.tables import table_verdict
+
+    part_context = Context(part, context.ceilings, context.thresholds, _analyse_matrix(part))
+    verdicts = [*_apply_all(part_context)]
+    outcome = overall(verdicts, rules.DECIDING_IMPORTED)
+    return table_verdict(part, verdicts, outcome), verdicts
 
 
 def _analyse_matrix(part: Run) -> FabricResult:

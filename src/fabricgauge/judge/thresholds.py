@@ -20,6 +20,10 @@ class Limit(msgspec.Struct, frozen=True):
 #: Below this share of the payload, counters "did not move": the bytes took another path.
 MOVED_AT_ALL = 0.5
 
+#: So many tables of a log with one heading are judged one by one; with more of them, the log is a
+#: campaign: it is judged as a family. An archive of single runs has fewer.
+FOLD_FROM = 500
+
 #: Name, value, unit, and why that value.
 _ROWS: tuple[tuple[str, float, str, str], ...] = (
     ("path.share", 0.99, "share",

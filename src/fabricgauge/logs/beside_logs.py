@@ -10,9 +10,15 @@ from pathlib import Path
 import msgspec
 
 from fabricgauge.logs.readers.nccl.dumps import LARGEST_BYTES, dump_of, is_dump
-from fabricgauge.logs.readers.suites import Found
 from fabricgauge.model.nccl import SUITES, NcclDump, NcclEvidence
-from fabricgauge.model.suite import UNREADABLE, GpuTopology, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import (
+    UNREADABLE,
+    GpuTopology,
+    LogContent,
+    SuiteCurve,
+    TableFamily,
+    UnparsedLine,
+)
 from fabricgauge.nodes.discover.printouts import gpus
 from fabricgauge.nodes.discover.printouts.parsing import Parts
 from fabricgauge.nodes.discover.survey.same import merge_gpus
@@ -36,14 +42,14 @@ class Companions(msgspec.Struct):
     dumps: list[NcclDump] = []
     printouts: list[tuple[str, Parts]] = []
 
-    def join_evidence(self, contents: Iterable[Found]) -> Iterator[Found]:
+    def join_evidence(self, contents: Iterable[LogContent]) -> Iterator[LogContent]:
         """Add dumps to tables of collectives, and the GPUs' links to matrices of GPU pairs."""
         replace = msgspec.structs.replace
         gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
         links = next((parts.gpu_links for _, parts in self.printouts if parts.gpu_links), ())
         names = ", ".join(name for name, _ in self.printouts)
         topology = GpuTopology(names, merge_gpus(gpus_by_file), links) if self.printouts else None
-        for content in contents:
+        for content in self._unfold(contents):
             if isinstance(content, SuiteCurve) and content.suite in SUITES and self.dumps:
                 nccl = replace(content.evidence.nccl or NcclEvidence(), dumps=tuple(self.dumps))
                 content = replace(content, evidence=replace(content.evidence, nccl=nccl))
@@ -51,6 +57,19 @@ class Companions(msgspec.Struct):
                 pairs = replace(content.evidence.gpu_pairs, topology=topology)
                 content = replace(content, evidence=replace(content.evidence, gpu_pairs=pairs))
             yield content
+
+    def _unfold(self, contents: Iterable[LogContent]) -> Iterator[LogContent]:
+        """Yield tables of collectives one by one if dumps of NCCL belong to them."""
+        for content in contents:
+            is_family = isinstance(content, TableFamily) and content.curves[0].suite in SUITES
+            if isinstance(content, TableFamily) and is_family and self.dumps:
+                from fabricgauge.model.alike import rows_of
+
+                rows = rows_of((content,))
+                for row in range(content.tables):
+                    yield from rows.table(row)
+            else:
+                yield content
 
 
 def read_dump(path: Path, name: str, within: Path | None = None) -> NcclDump | UnparsedLine | None:

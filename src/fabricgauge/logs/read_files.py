@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from fabricgauge.logs.readers.json_text import MOST_CHARACTERS
 from fabricgauge.logs.readers.lines import LONGEST_BYTES, may_be_json
 from fabricgauge.logs.readers.suites import Found, read
-from fabricgauge.model.suite import UNREADABLE, UnparsedLine
+from fabricgauge.model.suite import UNREADABLE, LogContent, UnparsedLine
 from fabricgauge.store.files.reading import opened, shown
 
 _BUFFER_BYTES = 1 << 18
@@ -37,6 +37,24 @@ def read_file(path: Path, name: str = "", within: Path | None = None) -> Iterato
     lines = FileLines(path, within)
     name = name or shown(str(path))
     yield from read(lines, name)
+    yield from _report_trouble(lines, name)
+
+
+def read_large_file(
+    path: Path, name: str, within: Path | None, fold_from: int
+) -> Iterator[LogContent]:
+    """Yield what ``read_file`` does; tables that repeat a heading more often come as families.
+
+    The first ``fold_from`` tables of each heading, all odd ones and the last one stay as they are.
+    """
+    from fabricgauge.logs.readers.alike import read_folded  # it needs numpy
+
+    lines = FileLines(path, within)
+    yield from read_folded(lines, name, fold_from)
+    yield from _report_trouble(lines, name)
+
+
+def _report_trouble(lines: "FileLines", name: str) -> Iterator[UnparsedLine]:
     if lines.trouble:
         reason = f"{UNREADABLE}: {lines.trouble}"
         yield UnparsedLine(lines.count + 1, "", reason, source=name)

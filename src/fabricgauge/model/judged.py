@@ -9,7 +9,7 @@ from fabricgauge.model.evidence import RunEvidence, WireLedger
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult
 from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Run
-from fabricgauge.model.suite import SuiteCurve
+from fabricgauge.model.suite import Quantity, SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 
 
@@ -50,6 +50,74 @@ class TableVerdict(msgspec.Struct, frozen=True):
         return f"{self.source}:{self.line}"
 
 
+class FamilyPoint(msgspec.Struct, frozen=True):
+    """One figure of a family's tables, in the curve's unit: percentiles over the tables."""
+
+    message_bytes: int | None
+    median: float
+    p5: float
+    p95: float
+    minimum: float
+    maximum: float
+
+
+class FamilyCurve(msgspec.Struct, frozen=True):
+    """One quantity of a family's tables, by message size."""
+
+    what: str
+    quantity: Quantity
+    points: tuple[FamilyPoint, ...]
+
+
+class FamilyOutcome(msgspec.Struct, frozen=True):
+    """The tables of a family with one outcome for the same reasons.
+
+    ``rules`` are those that neither pass nor skip. ``lines`` are the first lines of the tables, the
+    worst first, at most 1,000; those that also have a verdict of their own come first.
+    """
+
+    outcome: Outcome
+    rules: tuple[str, ...]
+    tables: int
+    lines: tuple[int, ...]
+
+
+class Extreme(msgspec.Struct, frozen=True):
+    """A table that is far from its family: ``ratio`` of its figure to the median at that size."""
+
+    line: int
+    what: str
+    message_bytes: int | None
+    figure: float
+    ratio: float
+    outcome: Outcome
+
+
+class FamilyVerdict(msgspec.Struct, frozen=True):
+    """The verdict on all tables of a file with one heading.
+
+    ``outcome`` is the worst of the tables. ``slowest`` and ``fastest`` are the extremes, the
+    farthest first; ``slower`` and ``faster`` count the tables that differ from the median by
+    ``beyond`` (a share) at any size.
+    """
+
+    outcome: Outcome
+    source: str
+    suite: str
+    benchmark: str
+    network: str
+    tables: int
+    first_line: int
+    last_line: int
+    outcomes: tuple[FamilyOutcome, ...]
+    curves: tuple[FamilyCurve, ...]
+    beyond: float
+    slower: int
+    faster: int
+    slowest: tuple[Extreme, ...]
+    fastest: tuple[Extreme, ...]
+
+
 class RunVerdicts(msgspec.Struct, frozen=True):
     """The rules' verdicts on a run; ``tables`` are those on each imported table, as read.
 
@@ -69,7 +137,8 @@ class Judged(RunVerdicts, frozen=True, kw_only=True):
     distinguish later judgements of the same run. ``against`` are reference curves to show next to
     the run's curves. Messages of ``sustained_bytes`` and more show a stream's sustained rate; the
     rule `fraction` applies to these. ``evidence`` is the records' evidence, by the network that the
-    launches were pinned to; ``ledgers`` are the uses of its links' time.
+    launches were pinned to; ``ledgers`` are the uses of its links' time. ``families`` are those of
+    imported tables that differ in nothing but their figures.
     """
 
     run: Run
@@ -82,3 +151,4 @@ class Judged(RunVerdicts, frozen=True, kw_only=True):
     sustained_bytes: float = SUSTAINED_BYTES
     evidence: RunEvidence = RunEvidence()
     ledgers: tuple[WireLedger, ...] = ()
+    families: tuple[FamilyVerdict, ...] = ()

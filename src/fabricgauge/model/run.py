@@ -17,7 +17,7 @@ from fabricgauge.model.measurement import (
 )
 from fabricgauge.model.pairs import PairPass
 from fabricgauge.model.plan import Plan, Purpose
-from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import SuiteCurve, TableFamily, UnparsedLine
 
 #: The start of the line by which a rank of another suite's program reports its node.
 RANK_PREFIX = "fabricgauge-rank "
@@ -79,7 +79,8 @@ class CountersAround(msgspec.Struct, frozen=True, tag_field="record", tag="aroun
 class Launch(msgspec.Struct, frozen=True):
     """One start of the engine, or of another suite's program, with its whole output.
 
-    Another suite's output gives ``curves`` and ``unparsed`` lines. ``around`` are the counters that
+    Another suite's output gives ``curves``, ``families`` of further tables, and ``unparsed`` lines.
+    ``around`` are the counters that
     were read before and after it, ``program`` is the plan's word for the started program.
     ``rounds`` are those of all-pairs cases, in the order of measurement. Of a stored launch they
     have no pairs: ``passes`` have those; ``passes_of`` serves both. ``purpose`` is the plan's.
@@ -104,6 +105,7 @@ class Launch(msgspec.Struct, frozen=True):
     passes: tuple[PairPass, ...] = ()
     attempt: int = 1
     mixed: tuple[str, ...] = ()
+    families: tuple[TableFamily, ...] = ()
 
     @property
     def figures(self) -> bool:

@@ -391,3 +391,21 @@ class UnparsedLine(msgspec.Struct, frozen=True, tag_field="record", tag="strange
     reason: str
     count: int = 1
     source: str = ""
+
+
+class TableFamily(msgspec.Struct, frozen=True, tag_field="record", tag="table_family"):
+    """Tables of a file that differ in nothing but their figures; ``model/alike.py`` reads them.
+
+    ``curves`` are one of the ``tables``. ``first_lines`` are their first lines, 64-bit integers.
+    ``figures`` are 64-bit floating-point numbers in SI units, table by table: of each curve each
+    point's value and the figures beside it. Both are little-endian, and empty in a report.
+    """
+
+    curves: tuple[SuiteCurve, ...]
+    tables: int
+    first_lines: bytes = b""
+    figures: bytes = b""
+
+
+#: An item that reading a log gives.
+LogContent = SuiteCurve | UnparsedLine | TableFamily

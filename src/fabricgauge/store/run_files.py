@@ -15,7 +15,7 @@ from fabricgauge.model.measurement import Footer, Header, Measurement, Placement
 from fabricgauge.model.plan import Plan, PlannedLaunch
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.model.run import CARRIED_BY, CountersAround, Ended, Launch, Run
-from fabricgauge.model.suite import SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import SuiteCurve, TableFamily, UnparsedLine
 from fabricgauge.model.words.figures import duration
 from fabricgauge.model.words.sentences import counted, listed
 from fabricgauge.store.run_directory import RunDirectory
@@ -46,7 +46,8 @@ class About(msgspec.Struct, frozen=True):
 
 
 Record = (
-    Header | Placement | Round | Measurement | Footer | SuiteCurve | UnparsedLine | CountersAround
+    Header | Placement | Round | Measurement | Footer | SuiteCurve | TableFamily | UnparsedLine
+    | CountersAround
 )
 
 
@@ -343,6 +344,7 @@ class LaunchRecords:
             around=next((r for r in records if isinstance(r, CountersAround)), None),
             passes=self._folder.close(self.measurements) if self._folder else (),
             attempt=end.attempt if end else 1,
+            families=tuple(r for r in records if isinstance(r, TableFamily)),
             mixed=(*self.mixed, *_find_second_launch(records, planned, end)),
         )
 

@@ -7,7 +7,7 @@ the beginning of a suite.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -68,7 +68,30 @@ def read(blocks: Iterable[bytes], source: str = "") -> Iterator[Found]:
     Each block is one raw line or several, the last one with or without its end. Unparsed lines that
     follow each other are one item.
     """
-    for item in _read(_ended(blocks)):
+    yield from _name(_read(_ended(blocks)), source)
+
+
+class TextDivider(Protocol):
+    """Divides a file's text: some lines are read elsewhere, the others come in ``pieces``."""
+
+    streams: "Streams | None"
+
+    def pieces(self, blocks: Iterable[bytes]) -> Iterable[bytes]:
+        """Yield the text to read, each piece when all items of the last one were taken."""
+        ...
+
+    def take_skipped(self) -> int:
+        """Return how many lines in front of the last piece are read elsewhere."""
+        ...
+
+
+def read_with(divider: TextDivider, blocks: Iterable[bytes], source: str) -> Iterator[Found]:
+    """Yield what ``read`` yields of the pieces of a file, with the file's line numbers."""
+    yield from _name(_read(divider.pieces(_ended(blocks)), divider), source)
+
+
+def _name(items: Iterable[Found], source: str) -> Iterator[Found]:
+    for item in items:
         # No other code holds the item yet; a copy of its many fields would take longer than its
         # reading.
         msgspec.structs.force_setattr(item, "source", source)
@@ -86,12 +109,15 @@ def _ended(blocks: Iterable[bytes]) -> Iterator[bytes]:
         yield before
 
 
-def _read(blocks: Iterable[bytes]) -> Iterator[Found]:
+def _read(blocks: Iterable[bytes], divider: TextDivider | None = None) -> Iterator[Found]:
     library = NcclLog()
     main = LogStream(library=library)
     streams = Streams(main)
     number, first_warning = 0, 0
+    if divider is not None:
+        divider.streams = streams
     for block in blocks:
+        number += 0 if divider is None else divider.take_skipped()
         text, place = text_of(block), 0
         unended = 0 if text.endswith("\n") else number + text.count("\n") + 1
         while place < len(text):
@@ -154,6 +180,11 @@ class Streams:
     @property
     def numbered(self) -> bool:
         return self._numbers is not None
+
+    @property
+    def is_single(self) -> bool:
+        """Check whether no line has a number or a label in front."""
+        return len(self._by_label) == 1 and not self.numbered
 
     @property
     def begun(self) -> bool:

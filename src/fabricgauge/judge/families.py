@@ -1,0 +1,340 @@
+"""Judge tens of thousands of tables with one heading: as boxes, and the odd ones one by one.
+
+A table's figures are a level, the best figure of each curve, and a shape, all figures as shares of
+the level. A box holds tables between a least and a largest level and shape. Every limit of a rule
+compares a figure of a table with a constant, or with another figure of that table. Such a
+comparison is decided alike in a whole box if it is decided alike at the box's corners where one
+figure is highest and the other lowest. So the rules themselves judge these corners, hundreds of
+made-up tables that are worse than any in the box. If all get one outcome for the same reasons, so
+does every table in the box; otherwise the box is divided, and few tables are judged one by one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from fabricgauge.judge.interface import Context, worst
+from fabricgauge.judge.judging import judge_table
+from fabricgauge.model.alike import Rows, figures_of, is_plain, key_of, rows_of, with_figures
+from fabricgauge.model.groups import group_by
+from fabricgauge.model.judged import (
+    Extreme,
+    FamilyCurve,
+    FamilyOutcome,
+    FamilyPoint,
+    FamilyVerdict,
+    TableVerdict,
+)
+from fabricgauge.model.run import Launch
+from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, TableFamily
+from fabricgauge.model.verdict import Outcome
+from fabricgauge.model.words.networks import named
+
+#: So many tables cost as much as a box's corners: fewer are judged one by one.
+FEW = 200
+#: The share of a box's tables, those of the oddest shapes, that are judged one by one so that the
+#: others fit a box; and the divisions of a box before all its tables are judged one by one.
+PEELED, MOST_DIVISIONS = 0.01, 5
+#: Tables that are named at most: for an outcome, and at each end of the figures.
+MOST_NAMED = {Outcome.INVALID: 50, Outcome.FAIL: 50, Outcome.INCONCLUSIVE: 10, Outcome.WARN: 10}
+MOST_EXTREMES, MOST_LINES = 5, 1000
+#: A table stands out if a figure differs from the median by this share.
+BEYOND = 0.2
+
+_CALM = (Outcome.PASS, Outcome.SKIPPED)
+_Indices = NDArray[np.intp]
+_Figures = NDArray[np.float64]
+#: Outcome, whether it decides, and the rules that neither pass nor skip.
+_Sign = tuple[Outcome, bool, frozenset[tuple[str, Outcome]]]
+
+
+def settle(context: Context) -> tuple[Context, tuple[FamilyVerdict, ...]]:
+    """Return the families' verdicts, and the run with their named tables among its curves.
+
+    A named table is judged once more like any other, so that it has its place in each report. The
+    last table of a file stays alone: lines behind it belong to it.
+    """
+    launches, verdicts = [], []
+    for launch in context.run.launches:
+        if not launch.families:
+            launches.append(launch)
+            continue
+        tables = group_by(launch.curves, lambda curve: curve.first_line)
+        last = max(tables, default=0)
+        ordinary = group_by(
+            (table for line, table in tables.items() if line != last and all(map(is_plain, table))),
+            key_of,
+        )
+        curves = [*launch.curves]
+        kept = []
+        for key, families in group_by(launch.families, lambda family: key_of(family.curves)).items():
+            joined = ordinary.get(key, ())
+            family = _Family(context, launch, rows_of(families, joined))
+            verdict, named_rows = family.judge()
+            lines = {table[0].first_line for table in joined}
+            curves = [curve for curve in curves if curve.first_line not in lines]
+            curves += [curve for row in named_rows for curve in family.rows.table(row)]
+            verdicts.append(verdict)
+            kept.append(TableFamily(family.rows.first, verdict.tables - len(named_rows)))
+        curves.sort(key=lambda curve: curve.first_line)
+        launches.append(replace(launch, curves=tuple(curves), families=tuple(kept)))
+    return replace(context, run=replace(context.run, launches=tuple(launches))), tuple(verdicts)
+
+
+class _Column(NamedTuple):
+    """One figure of a table; ``base`` is the column that it stands beside, or its own."""
+
+    curve: int
+    message_bytes: int | None
+    base: int
+
+
+class _Family:
+    """The tables of one family, and what is known of their outcomes."""
+
+    def __init__(self, context: Context, launch: Launch, rows: Rows) -> None:
+        self.rows = rows
+        self._context = context
+        self._launch = replace(launch, unparsed=(), families=())
+        self._known: dict[int, tuple[_Sign, TableVerdict]] = {}
+        self._found: defaultdict[_Sign, list[_Indices]] = defaultdict(list)
+        self._columns = [*_columns_of(rows.first)]
+        self._values = [place for place, column in enumerate(self._columns) if column.base == place]
+        self._is_time = [curve.quantity in LESS_IS_BETTER for curve in rows.first]
+
+    def judge(self) -> tuple[FamilyVerdict, tuple[int, ...]]:
+        """Return the verdict, and the rows that are named."""
+        order = np.argsort(self._levels[0], kind="stable")
+        self._resolve(order, 0)
+        medians = np.array([np.median(column) for column in self.rows.figures.T])
+        gains = self._gains(medians)
+        outcomes, names = [], set[int]()
+        for sign, parts in self._found.items():
+            members = np.concatenate(parts)
+            names.add(int(members[len(members) // 2]))
+            listed: Sequence[int] = ()
+            if sign[0] not in _CALM:
+                listed = members[np.argsort(gains[0][members], kind="stable")].tolist()
+                names.update(listed[: MOST_NAMED[sign[0]]])
+            rules = tuple(dict.fromkeys(rule for rule, _ in sorted(sign[2])))
+            lines = tuple(int(self.rows.lines[row]) for row in listed[:MOST_LINES])
+            outcomes.append(FamilyOutcome(sign[0], rules, len(members), lines))
+        slowest = np.argsort(gains[0], kind="stable")[:MOST_EXTREMES].tolist()
+        fastest = np.argsort(-gains[1], kind="stable")[:MOST_EXTREMES].tolist()
+        names |= {*slowest, *fastest}
+        first, lines = self.rows.first[0], self.rows.lines
+        outcomes.sort(key=lambda found: (found.outcome.rank, -found.tables))
+        network = self._launch.network
+        verdict = FamilyVerdict(
+            outcome=worst((found.outcome for found in outcomes), empty=Outcome.SKIPPED),
+            source=first.source,
+            suite=f"{first.suite} {first.version}".strip(),
+            benchmark=first.benchmark,
+            network="" if network is None else named(network),
+            tables=len(lines),
+            first_line=int(lines.min()),
+            last_line=int(lines.max()) + first.last_line - first.first_line,
+            outcomes=tuple(outcomes),
+            curves=tuple(self._curves()),
+            beyond=BEYOND,
+            slower=int((gains[0] < 1 - BEYOND).sum()),
+            faster=int((gains[1] > 1 / (1 - BEYOND)).sum()),
+            slowest=tuple(self._extreme(row, medians, slow=True) for row in slowest),
+            fastest=tuple(self._extreme(row, medians, slow=False) for row in fastest),
+        )
+        return verdict, tuple(sorted(names))
+
+    @cached_property
+    def _levels(self) -> _Figures:
+        """The best figure of each curve of each table: (curves, tables)."""
+        figures, levels = self.rows.figures, []
+        for number, is_time in enumerate(self._is_time):
+            places = [place for place in self._values if self._columns[place].curve == number]
+            level = figures[:, places[0]].copy()
+            for place in places[1:]:
+                (np.minimum if is_time else np.maximum)(level, figures[:, place], out=level)
+            levels.append(level)
+        return np.array(levels)
+
+    def _shape(self, place: int, rows: _Indices) -> _Figures:
+        """Return a column as shares of the level, or of the figure that it stands beside."""
+        column, figures = self._columns[place], self.rows.figures
+        base = self._levels[column.curve] if column.base == place else figures[:, column.base]
+        shares: _Figures = figures[rows, place] / base[rows]
+        return shares
+
+    def _gains(self, medians: _Figures) -> tuple[_Figures, _Figures]:
+        """Return each table's least and largest figure as a share of the median, speed for time."""
+        least = np.full(len(self.rows.lines), np.inf)
+        most = np.zeros(len(self.rows.lines))
+        for place in self._values:
+            share = self.rows.figures[:, place] / medians[place]
+            if self._is_time[self._columns[place].curve]:
+                share = 1 / share
+            np.minimum(least, share, out=least)
+            np.maximum(most, share, out=most)
+        return least, most
+
+    def _extreme(self, row: int, medians: _Figures, slow: bool) -> Extreme:
+        figures = self.rows.figures[row]
+        shares = [
+            medians[place] / figures[place]
+            if self._is_time[self._columns[place].curve]
+            else figures[place] / medians[place]
+            for place in self._values
+        ]
+        place = self._values[int(np.argmin(shares) if slow else np.argmax(shares))]
+        column = self._columns[place]
+        return Extreme(
+            line=int(self.rows.lines[row]),
+            what=self.rows.first[column.curve].what,
+            message_bytes=column.message_bytes,
+            figure=float(figures[place]),
+            ratio=float(figures[place] / medians[place]),
+            outcome=self._sign(row)[0],
+        )
+
+    def _curves(self) -> Iterator[FamilyCurve]:
+        for number, curve in enumerate(self.rows.first):
+            points = tuple(
+                _point(self._columns[place].message_bytes, self.rows.figures[:, place])
+                for place in self._values
+                if self._columns[place].curve == number
+            )
+            yield FamilyCurve(curve.what, curve.quantity, points)
+
+    def _sign(self, row: int) -> _Sign:
+        """Return how a table is judged."""
+        if row not in self._known:
+            self._known[row] = self._judge(self.rows.table(row))
+        return self._known[row][0]
+
+    def _judge(self, table: tuple[SuiteCurve, ...]) -> tuple[_Sign, TableVerdict]:
+        part = replace(self._context.run, launches=(replace(self._launch, curves=table),))
+        verdict, verdicts = judge_table(self._context, part)
+        loud = frozenset(
+            (found.rule, found.outcome) for found in verdicts if found.outcome not in _CALM
+        )
+        return (verdict.outcome, verdict.decides, loud), verdict
+
+    def _judge_alone(self, rows: _Indices) -> None:
+        for row in rows.tolist():
+            self._found[self._sign(row)].append(np.array([row]))
+
+    def _resolve(self, rows: _Indices, divisions: int) -> None:
+        """Find the outcome of tables, which are ordered by the level of the first curve."""
+        if len(rows) <= FEW or divisions > MOST_DIVISIONS:
+            self._judge_alone(rows)
+            return
+        sign = self._sign(int(rows[0]))
+        if sign != self._sign(int(rows[-1])):
+            begin, end = 0, len(rows) - 1
+            while end - begin > 1:
+                middle = (begin + end) // 2
+                is_same = self._sign(int(rows[middle])) == sign
+                begin, end = (middle, end) if is_same else (begin, middle)
+            cuts = max(0, end - FEW // 2), end + FEW // 2
+            self._judge_alone(rows[cuts[0] : cuts[1]])
+            for part in (rows[: cuts[0]], rows[cuts[1] :]):
+                self._resolve(part, divisions)
+            return
+        if self._fit_box(rows, sign):
+            return
+        odd = self._find_odd(rows)
+        self._judge_alone(rows[odd])
+        rows = rows[~odd]
+        if self._fit_box(rows, sign):
+            return
+        spreads = [float(np.ptp(np.log(self._shape(place, rows)))) for place in self._shapes]
+        widest = self._shape(self._shapes[int(np.argmax(spreads))], rows)
+        is_low = widest < np.median(widest)
+        for part in (rows[is_low], rows[~is_low]):
+            self._resolve(part, divisions + 1)
+
+    @property
+    def _shapes(self) -> range:
+        return range(len(self._columns))
+
+    def _find_odd(self, rows: _Indices) -> NDArray[np.bool_]:
+        """Return which tables have the oddest shapes: those to judge one by one."""
+        oddness = np.zeros(len(rows))
+        for place in self._shapes:
+            shares = np.log(self._shape(place, rows))
+            distance = np.abs(shares - np.median(shares))
+            np.maximum(oddness, distance / (np.median(distance) or 1e-3), out=oddness)
+        limit = np.partition(oddness, -(count := max(FEW // 4, int(PEELED * len(rows)))))[-count]
+        return oddness >= limit
+
+    def _fit_box(self, rows: _Indices, sign: _Sign) -> bool:
+        """Check whether all corners of the tables' box get this outcome; note it then."""
+        if any(self._judge(corner)[0] != sign for corner in self._corners(rows)):
+            return False
+        self._found[sign].append(rows)
+        return True
+
+    def _corners(self, rows: _Indices) -> Iterator[tuple[SuiteCurve, ...]]:
+        """Yield tables at corners of the box: each figure at one end of its range.
+
+        One figure of each curve is the level itself, the first or the last one that is so in any
+        table.
+        """
+        count = len(self._columns)
+        ends = np.empty((2, count))
+        peaks = np.empty((2, len(self.rows.first)), int)
+        for place in self._shapes:
+            shares = self._shape(place, rows)
+            ends[:, place] = shares.min(), shares.max()
+        for number, is_time in enumerate(self._is_time):
+            best = 0 if is_time else 1
+            tops = [
+                place for place in self._values
+                if self._columns[place].curve == number and ends[best, place] == 1.0
+            ]  # fmt: skip
+            peaks[:, number] = tops[0], tops[-1]
+        levels = self._levels[:, rows]
+        for choice in _choices(count):
+            shape = ends[choice, np.arange(count)]
+            for places in np.unique(peaks, axis=0):
+                for level in (levels.min(axis=1), levels.max(axis=1)):
+                    shares = shape.copy()
+                    shares[places] = 1.0
+                    figures = shares.tolist()
+                    for place, column in enumerate(self._columns):
+                        is_base = column.base == place
+                        figures[place] *= level[column.curve] if is_base else figures[column.base]
+                    yield with_figures(self.rows.first, self.rows.first[0].first_line, figures)
+
+
+def _choices(count: int) -> Iterator[NDArray[np.intp]]:
+    """Yield for each figure 0 for its lowest value or 1 for its highest.
+
+    Of any two figures each is lowest while the other is highest, in several ways.
+    """
+    numbers = np.arange(count)
+    rising = [(numbers % 2 == 0), numbers >= count, *(numbers < place for place in range(1, count))]
+    windows = [
+        (numbers >= place) & (numbers < place + width) for width in (1, 3) for place in range(count)
+    ]
+    chance = np.random.default_rng(1).random((8, count)) < 0.5
+    for choice in (*rising, *windows, *chance):
+        yield choice.astype(np.intp)
+        yield (~choice).astype(np.intp)
+
+
+def _columns_of(table: tuple[SuiteCurve, ...]) -> Iterator[_Column]:
+    place = 0
+    for number, curve in enumerate(table):
+        for point in curve.points:
+            for _ in range(1 + len(point.besides)):
+                yield _Column(number, point.message_bytes, place)
+            place += 1 + len(point.besides)
+
+
+def _point(message_bytes: int | None, figures: _Figures) -> FamilyPoint:
+    low, p5, median, p95, high = np.percentile(figures, (0, 5, 50, 95, 100)).tolist()
+    return FamilyPoint(message_bytes, median, p5, p95, low, high)

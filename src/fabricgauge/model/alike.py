@@ -1,0 +1,124 @@
+"""Tables of a log that differ in nothing but their figures: a heading once, the figures as a matrix.
+
+A campaign repeats one test tens of thousands of times. The matrix has a row for each table and a
+column for each figure, in the order of ``figures_of``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from fabricgauge.model.suite import LogEvidence, SuiteCurve, SuitePoint, TableFamily
+
+Table = tuple[SuiteCurve, ...]
+
+#: Fields of a curve that are equal in a family as they are.
+_SAME = tuple(
+    name for name in SuiteCurve.__struct_fields__
+    if name not in ("first_line", "last_line", "points", "settings", "source")
+)  # fmt: skip
+
+
+class Rows(NamedTuple):
+    """Tables of one heading: ``first`` is one of them, ``lines`` the first line of each."""
+
+    first: Table
+    lines: NDArray[np.int64]
+    figures: NDArray[np.float64]
+
+    def table(self, row: int) -> Table:
+        return with_figures(self.first, int(self.lines[row]), self.figures[row].tolist())
+
+
+def key_of(table: Table) -> object:
+    """Return all that tables of a family share."""
+    first_line, parts = table[0].first_line, []
+    for curve in table:
+        points = tuple(
+            (point.message_bytes, point.line - first_line, point.estimate.samples, *point.besides)
+            for point in curve.points
+        )
+        same = [getattr(curve, name) for name in _SAME]
+        settings = tuple(sorted(curve.settings.items()))
+        parts.append((*same, curve.last_line - first_line, settings, points))
+    return tuple(parts)
+
+
+def is_plain(curve: SuiteCurve) -> bool:
+    """Check for a whole table of bare positive figures, its sizes growing, nothing beside it."""
+    evidence, points = curve.evidence, curve.points
+    if curve.failures or curve.cut_off or not points or curve.first_line < 1:
+        return False
+    sizes = [point.message_bytes or 0 for point in points]
+    nothing = LogEvidence()
+    is_bare = (evidence.messages, evidence.nccl, evidence.gpu_pairs, evidence.rank_pairs) == (
+        nothing.messages, nothing.nccl, nothing.gpu_pairs, nothing.rank_pairs
+    )  # fmt: skip
+    return (
+        is_bare
+        and evidence.losses is None
+        and not evidence.intervals
+        and all(before < after for before, after in zip(sizes, sizes[1:], strict=False))
+        and all(map(_is_bare, points))
+    )
+
+
+def _is_bare(point: SuitePoint) -> bool:
+    estimate = point.estimate
+    figures = (estimate.value, *point.besides.values())
+    return (
+        estimate.low == estimate.value == estimate.high
+        and (estimate.confidence, estimate.launches) == (0.0, 1)
+        and min(figures) > 0.0
+        and math.isfinite(sum(figures))
+    )
+
+
+def figures_of(table: Table) -> list[float]:
+    """Return the figures of a table: of each curve each point's value and what is beside it."""
+    return [
+        figure
+        for curve in table
+        for point in curve.points
+        for figure in (point.estimate.value, *point.besides.values())
+    ]
+
+
+def with_figures(table: Table, first_line: int, figures: Sequence[float]) -> Table:
+    """Return the table of a family that begins in ``first_line`` and has these figures."""
+    moved, place, curves = first_line - table[0].first_line, 0, []
+    for curve in table:
+        points = []
+        for point in curve.points:
+            value, *beside = figures[place : place + 1 + len(point.besides)]
+            place += 1 + len(beside)
+            estimate = replace(point.estimate, value=value, low=value, high=value)
+            besides = dict(zip(point.besides, beside, strict=True))
+            points.append(SuitePoint(point.message_bytes, estimate, point.line + moved, besides))
+        lines = {"first_line": first_line, "last_line": curve.last_line + moved}
+        curves.append(replace(curve, points=tuple(points), **lines))
+    return tuple(curves)
+
+
+def family_of(table: Table, lines: NDArray[np.int64], figures: NDArray[np.float64]) -> TableFamily:
+    """Return tables as a record."""
+    return TableFamily(
+        table, len(lines), lines.astype("<i8").tobytes(), figures.astype("<f8").tobytes()
+    )
+
+
+def rows_of(families: Iterable[TableFamily], tables: Sequence[Table] = ()) -> Rows:
+    """Return the tables of records of one family, and further ones."""
+    families = tuple(families)
+    first = families[0].curves
+    width = len(figures_of(first))
+    lines = [np.frombuffer(family.first_lines, "<i8") for family in families]
+    figures = [np.frombuffer(family.figures, "<f8").reshape(-1, width) for family in families]
+    if tables:
+        lines.append(np.array([table[0].first_line for table in tables], "<i8"))
+        figures.append(np.array([figures_of(table) for table in tables], "<f8"))
+    return Rows(first, np.concatenate(lines), np.concatenate(figures))
