@@ -146,6 +146,7 @@ class _Family:
             faster=int((gains[1] > 1 / (1 - BEYOND)).sum()),
             slowest=tuple(self._extreme(row, medians, slow=True) for row in slowest),
             fastest=tuple(self._extreme(row, medians, slow=False) for row in fastest),
+            named=tuple(sorted(int(lines[row]) for row in names)),
         )
         return verdict, tuple(sorted(names))
 

@@ -73,7 +73,7 @@ class FamilyOutcome(msgspec.Struct, frozen=True):
     """The tables of a family with one outcome for the same reasons.
 
     ``rules`` are those that neither pass nor skip. ``lines`` are the first lines of the tables, the
-    worst first, at most 1,000; those that also have a verdict of their own come first.
+    worst first, at most 1,000; empty if all rules pass or skip.
     """
 
     outcome: Outcome
@@ -96,7 +96,8 @@ class Extreme(msgspec.Struct, frozen=True):
 class FamilyVerdict(msgspec.Struct, frozen=True):
     """The verdict on all tables of a file with one heading.
 
-    ``outcome`` is the worst of the tables. ``slowest`` and ``fastest`` are the extremes, the
+    ``outcome`` is the worst of the tables. The tables that begin in the ``named`` lines also have a
+    verdict of their own. ``slowest`` and ``fastest`` are the extremes, the
     farthest first; ``slower`` and ``faster`` count the tables that differ from the median by
     ``beyond`` (a share) at any size.
     """
@@ -116,6 +117,7 @@ class FamilyVerdict(msgspec.Struct, frozen=True):
     faster: int
     slowest: tuple[Extreme, ...]
     fastest: tuple[Extreme, ...]
+    named: tuple[int, ...]
 
 
 class RunVerdicts(msgspec.Struct, frozen=True):

@@ -149,9 +149,10 @@ def _judge_logs(subject: Subject) -> Verdict:
     """Return a warning that names all missing parts; figures that were read stay valid."""
     missing, unparsed = tuple(_missing(subject)), tuple(_unparsed(subject))
     tables = {curve.place for curve in subject.curves}
-    figure = Figure(len(tables), "", "tables were read")
+    folded = sum(family.tables for launch in subject.launches for family in launch.families)
+    figure = Figure(len(tables) + folded, "", "tables were read")
     files = sentences.counted(len(subject.launches), "file")
-    read = f"{sentences.counted(len(tables), 'table')} of {files} read"
+    read = f"{sentences.counted(len(tables) + folded, 'table')} of {files} read"
     if waived := {
         curve.place
         for curve in subject.curves

@@ -69,7 +69,27 @@ def worst_first(verdicts: Iterable[_Judged]) -> tuple[_Judged, ...]:
 
 def tally(verdicts: Sequence[Verdict | TableVerdict]) -> str:
     """Return the number of verdicts by outcome: ``1 FAIL, 7 PASS``."""
-    counts = Counter(verdict.outcome for verdict in verdicts)
+    return _list_counts(Counter(verdict.outcome for verdict in verdicts))
+
+
+def tally_tables(judged: Judged) -> str:
+    """Return the number of tables by outcome, those of families included."""
+    return _list_counts(count_tables(judged))
+
+
+def count_tables(judged: Judged) -> Counter[Outcome]:
+    """Return how many tables and files have each outcome; named ones of a family count once."""
+    named = {(family.source, line) for family in judged.families for line in family.named}
+    counts = Counter(
+        table.outcome for table in judged.tables if (table.source, table.line) not in named
+    )
+    for family in judged.families:
+        for found in family.outcomes:
+            counts[found.outcome] += found.tables
+    return counts
+
+
+def _list_counts(counts: Counter[Outcome]) -> str:
     outcomes = (outcome for outcome in Outcome if counts[outcome])
     return ", ".join(f"{counts[outcome]:,} {outcome.value}" for outcome in outcomes)
 
@@ -144,7 +164,8 @@ def _table_headline(judged: Judged) -> str:
     worst_tables = [table for table in judged.tables if table.outcome is judged.overall]
     if not worst_tables:
         return "No table can pass or fail: that takes a one-way stream and a stated network."
-    count = f"{len(worst_tables):,} of {len(judged.tables):,} tables and files"
+    counts = count_tables(judged)
+    count = f"{counts[judged.overall]:,} of {counts.total():,} tables and files"
     first = worst_tables[0]
     fine = judged.overall in (Outcome.PASS, Outcome.WARN)
     caveat = _caveat(judged) if fine else ""

@@ -31,6 +31,7 @@ from fabricgauge.report.content.conclusion import (
     one_way_peaks,
     provisos,
     tally,
+    tally_tables,
     worst_first,
 )
 from fabricgauge.report.content.curves import direction, pair_curves
@@ -43,7 +44,7 @@ from fabricgauge.report.visible import list_places
 def document(judged: Judged, setting: Setting) -> doc.Report:
     """Return about 60 lines of a terminal for two nodes; a page has everything."""
     run, word = judged.run, judged.overall.value
-    counts = tally(judged.tables if verdicts.has_several_tables(judged) else judged.verdicts)
+    counts = tally_tables(judged) if verdicts.has_several_tables(judged) else tally(judged.verdicts)
     meaning = f"{word} means: {MEANING[judged.overall]}.{counts and f' {counts}.'}"
     program = f"fabricgauge {run.environment.get('fabricgauge', '')}".strip()
     nodes = shortened([node.name for node in run.fabric.nodes]) or "no node"
@@ -80,6 +81,10 @@ def _sections(judged: Judged, setting: Setting) -> Iterator[doc.Section]:
     yield from commands
     yield from _restrict(doc.PAGE | doc.PAPER, faults)
     yield from _restrict(doc.PAGE | doc.PAPER, pictured)
+    if judged.families:
+        from fabricgauge.report.content.families import families
+
+        yield from families(judged)
     yield from verdicts.tables(judged)
     yield ceilings.brief_ceilings(judged)
     yield verdicts.verdicts(judged)

@@ -54,6 +54,7 @@ def data(judged: Judged, _setting: Setting) -> OneLine:
         run=msgspec.structs.replace(run, launches=bare), against=judged.against,
         simulated=is_simulated(judged), matrices=list(map(_matrix, analyses, keys)),
         together=concurrent_cases(run), wire=judged.ledgers, tables=judged.tables,
+        families=judged.families,
         emulated=run.fabric.emulated,
     ))  # fmt: skip
 

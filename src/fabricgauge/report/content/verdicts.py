@@ -12,7 +12,14 @@ from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict, Verdi
 from fabricgauge.model.words.figures import percent, with_unit
 from fabricgauge.model.words.sentences import counted
 from fabricgauge.report import document as doc
-from fabricgauge.report.content.conclusion import consequences, next_steps, tally, worst_first
+from fabricgauge.report.content.conclusion import (
+    consequences,
+    count_tables,
+    next_steps,
+    tally,
+    tally_tables,
+    worst_first,
+)
 from fabricgauge.report.interface import Records, Setting
 
 TONES: dict[Outcome, doc.Tone] = {
@@ -208,7 +215,8 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
     read = [table.source for table in judged.tables if table.line > 0]
     bare = len(judged.tables) - len(read)
     files = f", {counted(bare, 'file')} without one" if bare else ""
-    counts = f"{counted(len(read), 'table')} of {counted(len(set(read)), 'file')}"
+    total = count_tables(judged).total() - bare
+    counts = f"{counted(total, 'table')} of {counted(len(set(read)), 'file')}"
     shown = worst_first(judged.tables)[: MOST_TABLES[doc.PAGE]]
     rows = tuple(
         (
@@ -222,7 +230,9 @@ def tables(judged: Judged) -> Iterator[doc.Section]:
     more = len(judged.tables) - len(shown)
     table = doc.Table(heads, rows, limit=limit, filtered=True, more=more)
     intro = "Each table is judged by itself. SKIPPED: nothing in it can pass or fail."
-    title = f"{counts}{files}: {tally(judged.tables)}"
+    if judged.families:
+        intro += " Only those of a family that stand out, or are typical of it, have a row."
+    title = f"{counts}{files}: {tally_tables(judged)}"
     yield doc.Section("tables", title, (table,), nav="Each table", intro=intro)
 
 
