@@ -35,7 +35,7 @@ from fabricgauge.model.evidence import WireLedger
 from fabricgauge.model.fabric import Network, Unreached
 from fabricgauge.model.finding import Finding
 from fabricgauge.model.inventory import Inventory
-from fabricgauge.model.judged import Judged, TableVerdict
+from fabricgauge.model.judged import FamilyVerdict, Judged, TableVerdict
 from fabricgauge.model.reference import Reference
 from fabricgauge.model.run import Run, StoredRun
 from fabricgauge.model.suite import SuiteCurve
@@ -108,7 +108,8 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
         "curves": _JUDGED["curves"], "run": Run, "against": tuple[SuiteCurve, ...],
         "simulated": bool, "matrices": list[dict[str, Any]],
         "together": tuple[ConcurrentCase, ...], "wire": tuple[WireLedger, ...],
-        "tables": tuple[TableVerdict, ...], "emulated": bool,
+        "tables": tuple[TableVerdict, ...], "families": tuple[FamilyVerdict, ...],
+        "emulated": bool,
     },
     "discovery": {
         "virtual": bool, "nodes": tuple[Inventory, ...], "unreached": tuple[Unreached, ...],

@@ -12,7 +12,7 @@ from tests.logs.test_import import OSU_PUT
 
 from fabricgauge.check import import_logs
 from fabricgauge.cli.verbs import cli
-from fabricgauge.logs.read_files import read_file
+from fabricgauge.logs.read_files import read_large_file
 from fabricgauge.store.run_directory import RunDirectory, find
 from fabricgauge.store.run_files import load
 
@@ -117,14 +117,14 @@ def test_behind_the_last_table_that_is_kept_nothing_is_read_and_that_is_said(
 ) -> None:
     (logs / "put.out").write_text(OSU_PUT * 10)
     read: list[object] = []
-    real = read_file
+    real = read_large_file
 
     def counted(*words: Any) -> Iterator[object]:
         for one in real(*words):
             read.append(one)
             yield one
 
-    monkeypatch.setattr(import_logs, "read_file", counted)
+    monkeypatch.setattr(import_logs, "read_large_file", counted)
     done, run = fabricgauge(logs, "--max-tables", "3")
     assert len(read) == 4
     said = "a run keeps 3 tables of a file; --max-tables of import raises this"

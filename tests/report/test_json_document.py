@@ -30,7 +30,7 @@ def test_the_structure_is_the_documented_one() -> None:
     assert list(read) == [
         "format", "version", "overall", "headline", "virtual", "judged_utc", "rules_version",
         "verdicts", "ceilings", "curves", "run", "against",
-        "simulated", "matrices", "together", "wire", "tables", "emulated",
+        "simulated", "matrices", "together", "wire", "tables", "families", "emulated",
     ]  # fmt: skip
     assert list(read["curves"][0]["points"][0]) == [
         "message_bytes", "window", "time", "bandwidth", "p99_s", "minimum_s", "maximum_s",

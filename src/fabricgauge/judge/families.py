@@ -28,18 +28,19 @@ from fabricgauge.model.judged import (
     FamilyOutcome,
     FamilyPoint,
     FamilyVerdict,
-    TableVerdict,
 )
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, TableFamily
 from fabricgauge.model.verdict import Outcome
 from fabricgauge.model.words.networks import named
 
-#: So many tables cost as much as a box's corners: fewer are judged one by one.
-FEW = 200
+#: So many tables for each figure of a table cost as much as a box's corners: fewer than that are
+#: judged one by one.
+FEW = 16
 #: The share of a box's tables, those of the oddest shapes, that are judged one by one so that the
-#: others fit a box; and the divisions of a box before all its tables are judged one by one.
-PEELED, MOST_DIVISIONS = 0.01, 5
+#: others fit a box; divisions of a box before its tables are judged one by one; and changes of the
+#: outcome with the level at which boxes are cut.
+PEELED, MOST_DIVISIONS, MOST_CUTS = 0.01, 3, 32
 #: Tables that are named at most: for an outcome, and at each end of the figures.
 MOST_NAMED = {Outcome.INVALID: 50, Outcome.FAIL: 50, Outcome.INCONCLUSIVE: 10, Outcome.WARN: 10}
 MOST_EXTREMES, MOST_LINES = 5, 1000
@@ -101,7 +102,9 @@ class _Family:
         self.rows = rows
         self._context = context
         self._launch = replace(launch, unparsed=(), families=())
-        self._known: dict[int, tuple[_Sign, TableVerdict]] = {}
+        self._signs: dict[_Sign, _Sign] = {}
+        self._known: dict[int, _Sign] = {}
+        self._alone: defaultdict[_Sign, list[int]] = defaultdict(list)
         self._found: defaultdict[_Sign, list[_Indices]] = defaultdict(list)
         self._columns = [*_columns_of(rows.first)]
         self._values = [place for place, column in enumerate(self._columns) if column.base == place]
@@ -109,8 +112,9 @@ class _Family:
 
     def judge(self) -> tuple[FamilyVerdict, tuple[int, ...]]:
         """Return the verdict, and the rows that are named."""
-        order = np.argsort(self._levels[0], kind="stable")
-        self._resolve(order, 0)
+        self._resolve()
+        for sign, rows in self._alone.items():
+            self._found[sign].append(np.array(rows))
         medians = np.array([np.median(column) for column in self.rows.figures.T])
         gains = self._gains(medians)
         outcomes, names = [], set[int]()
@@ -212,50 +216,67 @@ class _Family:
     def _sign(self, row: int) -> _Sign:
         """Return how a table is judged."""
         if row not in self._known:
-            self._known[row] = self._judge(self.rows.table(row))
-        return self._known[row][0]
+            sign = self._judge(self.rows.table(row))
+            self._known[row] = self._signs.setdefault(sign, sign)
+        return self._known[row]
 
-    def _judge(self, table: tuple[SuiteCurve, ...]) -> tuple[_Sign, TableVerdict]:
+    def _judge(self, table: tuple[SuiteCurve, ...]) -> _Sign:
         part = replace(self._context.run, launches=(replace(self._launch, curves=table),))
         verdict, verdicts = judge_table(self._context, part)
         loud = frozenset(
             (found.rule, found.outcome) for found in verdicts if found.outcome not in _CALM
         )
-        return (verdict.outcome, verdict.decides, loud), verdict
+        return verdict.outcome, verdict.decides, loud
 
     def _judge_alone(self, rows: _Indices) -> None:
         for row in rows.tolist():
-            self._found[self._sign(row)].append(np.array([row]))
+            self._alone[self._sign(row)].append(row)
 
-    def _resolve(self, rows: _Indices, divisions: int) -> None:
-        """Find the outcome of tables, which are ordered by the level of the first curve."""
-        if len(rows) <= FEW or divisions > MOST_DIVISIONS:
-            self._judge_alone(rows)
-            return
-        sign = self._sign(int(rows[0]))
-        if sign != self._sign(int(rows[-1])):
-            begin, end = 0, len(rows) - 1
-            while end - begin > 1:
-                middle = (begin + end) // 2
-                is_same = self._sign(int(rows[middle])) == sign
-                begin, end = (middle, end) if is_same else (begin, middle)
-            cuts = max(0, end - FEW // 2), end + FEW // 2
-            self._judge_alone(rows[cuts[0] : cuts[1]])
-            for part in (rows[: cuts[0]], rows[cuts[1] :]):
-                self._resolve(part, divisions)
-            return
-        if self._fit_box(rows, sign):
-            return
-        odd = self._find_odd(rows)
-        self._judge_alone(rows[odd])
-        rows = rows[~odd]
-        if self._fit_box(rows, sign):
-            return
+    def _resolve(self) -> None:
+        """Find the outcome of every table: of boxes at once, of the others alone."""
+        few, cuts = FEW * len(self._columns), MOST_CUTS
+        boxes = [(np.argsort(self._levels[0], kind="stable"), 0)]
+        while boxes:
+            rows, divisions = boxes.pop()
+            if len(rows) <= few or divisions > MOST_DIVISIONS:
+                self._judge_alone(rows)
+            elif self._sign(int(rows[0])) != self._sign(int(rows[-1])) and cuts:
+                cuts -= 1
+                change = self._find_change(rows)
+                begin, end = max(0, change - few // 2), change + few // 2
+                self._judge_alone(rows[begin:end])
+                boxes += [(rows[:begin], divisions), (rows[end:], divisions)]
+            elif not self._fit_box(rows):
+                odd = self._find_odd(rows)
+                self._judge_alone(rows[odd])
+                rows = rows[~odd]
+                if not self._fit_box(rows):
+                    divide = self._halve if divisions else self._group_by_peak
+                    boxes += [(part, divisions + 1) for part in divide(rows)]
+
+    def _group_by_peak(self, rows: _Indices) -> Iterator[_Indices]:
+        """Yield the tables whose first curve is best at the same figure together."""
+        for place in self._values:
+            is_peak = self.rows.figures[rows, place] == self._levels[0][rows]
+            yield rows[is_peak]
+            rows = rows[~is_peak]
+
+    def _find_change(self, rows: _Indices) -> int:
+        """Return a place in the order of levels from which tables are judged otherwise."""
+        sign, begin, end = self._sign(int(rows[0])), 0, len(rows) - 1
+        while end - begin > 1:
+            middle = (begin + end) // 2
+            is_same = self._sign(int(rows[middle])) == sign
+            begin, end = (middle, end) if is_same else (begin, middle)
+        return end
+
+    def _halve(self, rows: _Indices) -> Iterator[_Indices]:
+        """Yield the tables below and above the median of the figure whose share varies most."""
         spreads = [float(np.ptp(np.log(self._shape(place, rows)))) for place in self._shapes]
-        widest = self._shape(self._shapes[int(np.argmax(spreads))], rows)
+        widest = self._shape(int(np.argmax(spreads)), rows)
         is_low = widest < np.median(widest)
-        for part in (rows[is_low], rows[~is_low]):
-            self._resolve(part, divisions + 1)
+        yield rows[is_low]
+        yield rows[~is_low]
 
     @property
     def _shapes(self) -> range:
@@ -268,12 +289,14 @@ class _Family:
             shares = np.log(self._shape(place, rows))
             distance = np.abs(shares - np.median(shares))
             np.maximum(oddness, distance / (np.median(distance) or 1e-3), out=oddness)
-        limit = np.partition(oddness, -(count := max(FEW // 4, int(PEELED * len(rows)))))[-count]
-        return oddness >= limit
+        count = max(FEW, int(PEELED * len(rows)))
+        is_odd: NDArray[np.bool_] = oddness >= np.partition(oddness, -count)[-count]
+        return is_odd
 
-    def _fit_box(self, rows: _Indices, sign: _Sign) -> bool:
-        """Check whether all corners of the tables' box get this outcome; note it then."""
-        if any(self._judge(corner)[0] != sign for corner in self._corners(rows)):
+    def _fit_box(self, rows: _Indices) -> bool:
+        """Check whether all corners of the tables' box are judged alike; note the outcome then."""
+        sign = self._sign(int(rows[0]))
+        if any(self._judge(corner) != sign for corner in self._corners(rows)):
             return False
         self._found[sign].append(rows)
         return True

@@ -29,8 +29,8 @@ def families(judged: Judged) -> Iterator[doc.Section]:
         f" {counted(len(judged.families), 'family', 'families')} of one heading"
     )
     intro = (
-        "Tables that differ in nothing but their figures are judged together: every table has the"
-        " outcome that it would have alone. Tables that stand out also stand below by themselves."
+        "Tables that differ in nothing but their figures are judged together; none gets a better"
+        " outcome than alone. Those that stand out are also judged by themselves, below."
     )
     yield doc.Section("families", title, tuple(blocks), nav="Families", intro=intro)
 
