@@ -41,7 +41,9 @@ def osu_latency(best_mb_s: float) -> str:
 def osu_tails(best_mb_s: float) -> str:
     heads = "".join(f"       P{percent} Tail Lat(us)" for percent in (50, 99))
     rows = "".join(
-        f"{size:<10d}" + "".join(f"{f * (1.6 + size / best_mb_s):>20.2f}" for f in (1, 1, 1.5)) + "\n"
+        f"{size:<10d}"
+        + "".join(f"{f * (1.6 + size / best_mb_s):>20.2f}" for f in (1, 1, 1.5))
+        + "\n"
         for size in SIZES
     )
     return f"# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us){heads}\n{rows}"

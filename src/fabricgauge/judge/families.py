@@ -73,7 +73,9 @@ def settle(context: Context) -> tuple[Context, tuple[FamilyVerdict, ...]]:
         )
         curves = [*launch.curves]
         kept = []
-        for key, families in group_by(launch.families, lambda family: key_of(family.curves)).items():
+        for key, families in group_by(
+            launch.families, lambda family: key_of(family.curves)
+        ).items():
             joined = ordinary.get(key, ())
             family = _Family(context, launch, rows_of(families, joined))
             verdict, named_rows = family.judge()

@@ -46,7 +46,14 @@ class About(msgspec.Struct, frozen=True):
 
 
 Record = (
-    Header | Placement | Round | Measurement | Footer | SuiteCurve | TableFamily | UnparsedLine
+    Header
+    | Placement
+    | Round
+    | Measurement
+    | Footer
+    | SuiteCurve
+    | TableFamily
+    | UnparsedLine
     | CountersAround
 )
 

@@ -68,7 +68,9 @@ class Template:
         for place, closed in enumerate(read_tables[0]):
             self.offsets.append(closed.table[0].first_line - first_line)
             values = [figures_of(tables[place].table) for tables in read_tables]
-            for number, figures in zip(_lines_of(closed.table), zip(*values, strict=True), strict=True):
+            for number, figures in zip(
+                _lines_of(closed.table), zip(*values, strict=True), strict=True
+            ):
                 row = number - first_line
                 begin, end, decimals, factor = _find_field([text[row] for text in lines], figures)
                 fields.append((int(begins[row]) + begin, int(begins[row]) + end, decimals, factor))
@@ -140,7 +142,10 @@ def _count_true(are_true: NDArray[np.bool_]) -> int:
 def _lines_of(table: Table) -> list[int]:
     """Return the line of each figure, as ``figures_of`` has them."""
     return [
-        point.line for curve in table for point in curve.points for _ in range(1 + len(point.besides))
+        point.line
+        for curve in table
+        for point in curve.points
+        for _ in range(1 + len(point.besides))
     ]
 
 
@@ -374,9 +379,7 @@ def _join_tables(tables: Sequence[Table]) -> TableFamily:
     return family_of(tables[0], lines, np.array([figures_of(table) for table in tables]))
 
 
-def read_folded(
-    blocks: Iterable[bytes], source: str, fold_from: int
-) -> Iterator[LogContent]:
+def read_folded(blocks: Iterable[bytes], source: str, fold_from: int) -> Iterator[LogContent]:
     """Yield the contents of a file as ``read`` does, with families of tables beyond ``fold_from``.
 
     A family comes in several records.
