@@ -54,7 +54,8 @@ def osu_rates(best_mb_s: float) -> str:
     rows = "".join(f"{size:<10d}{rate:>20.2f}{1e6 * rate / size:>20.2f}\n" for size, rate in rates)
     return (
         "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
-        f"# [ pairs: 1 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n{rows}"
+        "# [ pairs: 1 ] [ window size: 64 ]\n"
+        f"# Size                  MB/s        Messages/s\n{rows}"
     )
 
 

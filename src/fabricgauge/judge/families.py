@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.judge.interface import Context, worst
 from fabricgauge.judge.judging import judge_table
-from fabricgauge.model.alike import Rows, figures_of, is_plain, key_of, rows_of, with_figures
+from fabricgauge.model.alike import Rows, is_plain, key_of, rows_of, with_figures
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import (
     Extreme,

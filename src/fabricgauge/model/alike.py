@@ -1,4 +1,4 @@
-"""Tables of a log that differ in nothing but their figures: a heading once, the figures as a matrix.
+"""Hold tables that differ in nothing but their figures: one heading, and the figures as a matrix.
 
 A campaign repeats one test tens of thousands of times. The matrix has a row for each table and a
 column for each figure, in the order of ``figures_of``.
@@ -6,6 +6,7 @@ column for each figure, in the order of ``figures_of``.
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def is_plain(curve: SuiteCurve) -> bool:
         is_bare
         and evidence.losses is None
         and not evidence.intervals
-        and all(before < after for before, after in zip(sizes, sizes[1:], strict=False))
+        and all(before < after for before, after in pairwise(sizes))
         and all(map(_is_bare, points))
     )
 

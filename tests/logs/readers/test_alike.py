@@ -28,7 +28,8 @@ def osu_rates(best_mb_s: float) -> str:
     )
     return (
         "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
-        f"# [ pairs: 1 ] [ window size: 64 ]\n# Size                  MB/s        Messages/s\n{rows}"
+        "# [ pairs: 1 ] [ window size: 64 ]\n"
+        f"# Size                  MB/s        Messages/s\n{rows}"
     )
 
 

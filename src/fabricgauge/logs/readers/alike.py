@@ -166,9 +166,8 @@ def _find_field(lines: Sequence[bytes], figures: Sequence[float]) -> tuple[int, 
         begin = max(line_tokens[place - 1].end() + 1 for line_tokens in tokens) if place else 0
         printed = [float(token[0]) for token in column]
         factors = [
-            factor for factor in _FACTORS
-            if all(number * factor == figure for number, figure in zip(printed, figures, strict=True))
-        ]  # fmt: skip
+            factor for factor in _FACTORS if [number * factor for number in printed] == [*figures]
+        ]
         found += [(begin, column[0].end(), *decimals, factor) for factor in factors[:1]]
     if len(found) != 1:
         raise ValueError(f"{len(found)} columns hold a figure")

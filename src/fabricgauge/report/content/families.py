@@ -1,4 +1,4 @@
-"""Show imported tables of one heading as a family: how many, their spread, and those far from it."""
+"""Show imported tables of one heading as a family: their number, spread and extremes."""
 
 from collections.abc import Iterator
 
@@ -55,8 +55,8 @@ def _family(family: FamilyVerdict) -> Iterator[doc.Block]:
         yield from _curve(family, curve)
     share = percent(family.beyond)
     yield doc.Paragraph(
-        f"{counted(family.slower, 'table')} slower and {counted(family.faster, 'table')} faster than"
-        f" the median by more than {share} at any size; the farthest of each kind:"
+        f"{counted(family.slower, 'table')} slower and {counted(family.faster, 'table')} faster"
+        f" than the median by more than {share} at any size; the farthest of each kind:"
     )
     extremes = [("slowest", extreme) for extreme in family.slowest]
     extremes += [("fastest", extreme) for extreme in family.fastest]
