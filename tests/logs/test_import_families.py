@@ -1,4 +1,4 @@
-"""A campaign's log through the command line: a family, its bad table by line, and the same again."""
+"""A campaign's log through the command line: a family, and its bad table by line."""
 
 import json
 from pathlib import Path
