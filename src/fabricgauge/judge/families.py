@@ -41,8 +41,9 @@ FEW = 16
 #: others fit a box; divisions of a box before its tables are judged one by one; and changes of the
 #: outcome with the level at which boxes are cut.
 PEELED, MOST_DIVISIONS, MOST_CUTS = 0.01, 3, 32
-#: Tables that are named at most: for an outcome, and at each end of the figures.
+#: Tables of an outcome that are named at most: a person reads no more.
 MOST_NAMED = {Outcome.INVALID: 50, Outcome.FAIL: 50, Outcome.INCONCLUSIVE: 10, Outcome.WARN: 10}
+#: Tables named at each end of the figures, and lines of an outcome that a report lists.
 MOST_EXTREMES, MOST_LINES = 5, 1000
 #: A table stands out if a figure differs from the median by this share.
 BEYOND = 0.2
