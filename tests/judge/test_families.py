@@ -16,7 +16,7 @@ from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.judging import judge_table
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.logs.readers.suites import read
-from fabricgauge.model.alike import Table, family_of, figures_of, with_figures
+from fabricgauge.model.alike import Table, family_of, figures_of, rows_of, with_figures
 from fabricgauge.model.fabric import Fabric
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
@@ -94,7 +94,7 @@ def judge_each(run: Run) -> dict[int, Outcome]:
     context, (launch,) = make_context(run, DEFAULTS), run.launches
     outcomes = {}
     for family in launch.families:
-        rows = families.rows_of((family,))
+        rows = rows_of((family,))
         for row, line in enumerate(rows.lines.tolist()):
             alone = msgspec.structs.replace(launch, curves=rows.table(row), families=())
             part = msgspec.structs.replace(run, launches=(alone,))

@@ -129,8 +129,8 @@ class _Family:
                 listed = members[np.argsort(gains[0][members], kind="stable")].tolist()
                 names.update(listed[: MOST_NAMED[sign[0]]])
             rules = tuple(dict.fromkeys(rule for rule, _ in sorted(sign[2])))
-            lines = tuple(int(self.rows.lines[row]) for row in listed[:MOST_LINES])
-            outcomes.append(FamilyOutcome(sign[0], rules, len(members), lines))
+            places = tuple(int(self.rows.lines[row]) for row in listed[:MOST_LINES])
+            outcomes.append(FamilyOutcome(sign[0], rules, len(members), places))
         slowest = np.argsort(gains[0], kind="stable")[:MOST_EXTREMES].tolist()
         fastest = np.argsort(-gains[1], kind="stable")[:MOST_EXTREMES].tolist()
         names |= {*slowest, *fastest}

@@ -6,6 +6,7 @@ Their content shows which they are.
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -36,13 +37,16 @@ _PRINTOUT_HEAD = re.compile(
 _FIGURES = re.compile(r"nvbandwidth Version|RocmBandwidthTest Version")
 
 
+_Content = TypeVar("_Content", bound=LogContent)
+
+
 class Companions(msgspec.Struct):
     """Hold the evidence beside the logs of one folder; the named printouts are of one node."""
 
     dumps: list[NcclDump] = []
     printouts: list[tuple[str, Parts]] = []
 
-    def join_evidence(self, contents: Iterable[LogContent]) -> Iterator[LogContent]:
+    def join_evidence(self, contents: Iterable[_Content]) -> Iterator[_Content | SuiteCurve]:
         """Add dumps to tables of collectives, and the GPUs' links to matrices of GPU pairs."""
         replace = msgspec.structs.replace
         gpus_by_file = [(name, gpu) for name, parts in self.printouts for gpu in parts.gpus]
@@ -58,7 +62,7 @@ class Companions(msgspec.Struct):
                 content = replace(content, evidence=replace(content.evidence, gpu_pairs=pairs))
             yield content
 
-    def _unfold(self, contents: Iterable[LogContent]) -> Iterator[LogContent]:
+    def _unfold(self, contents: Iterable[_Content]) -> Iterator[_Content | SuiteCurve]:
         """Yield tables of collectives one by one if dumps of NCCL belong to them."""
         for content in contents:
             is_family = isinstance(content, TableFamily) and content.curves[0].suite in SUITES

@@ -160,15 +160,15 @@ def _find_field(lines: Sequence[bytes], figures: Sequence[float]) -> tuple[int, 
     for place in range(min(map(len, tokens))):
         column = [line_tokens[place] for line_tokens in tokens]
         numbers = [_NUMBER.fullmatch(token[0]) for token in column]
-        decimals = {len(number[1] or b"") for number in numbers if number}
-        if None in numbers or len(decimals) != 1 or len({token.end() for token in column}) != 1:
+        decimals = {len(number[1] or b"") if number else -1 for number in numbers}
+        if -1 in decimals or len(decimals) != 1 or len({token.end() for token in column}) != 1:
             continue
         begin = max(line_tokens[place - 1].end() + 1 for line_tokens in tokens) if place else 0
         printed = [float(token[0]) for token in column]
         factors = [
             factor for factor in _FACTORS if [number * factor for number in printed] == [*figures]
         ]
-        found += [(begin, column[0].end(), *decimals, factor) for factor in factors[:1]]
+        found += [(begin, column[0].end(), min(decimals), factor) for factor in factors[:1]]
     if len(found) != 1:
         raise ValueError(f"{len(found)} columns hold a figure")
     return found[0]

@@ -91,7 +91,7 @@ def _curve(family: FamilyVerdict, curve: FamilyCurve) -> Iterator[doc.Block]:
     if len(curve.points) > 1:
         yield doc.Plots((doc.Plot(_picture(family, curve)),))
     heads = doc.figure_heads("size", f"median, {curve.what}", "P5", "P95", "least", "most")
-    rows = [
+    rows: list[tuple[doc.Inline, ...]] = [
         (
             "" if point.message_bytes is None else size(point.message_bytes),
             doc.Cell(with_unit(point.median, unit), strong=True),
