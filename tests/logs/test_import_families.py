@@ -5,7 +5,7 @@ from pathlib import Path
 from random import Random
 
 from tests.check.commands import Checked, fabricgauge
-from tests.logs.readers.test_alike import osu_bw
+from tests.logs.readers.test_repetitions import osu_bw
 
 SIZES = (16, 1024, 16384, 65536, 1 << 20, 1 << 22)
 TABLES, LINES_OF_A_TABLE, BAD = 1500, 2 + len(SIZES), 1234

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fabricgauge.judge.interface import Context, worst
 from fabricgauge.judge.judging import judge_table
-from fabricgauge.model.alike import Rows, is_plain, key_of, rows_of, with_figures
+from fabricgauge.model.families import Rows, is_plain, key_of, rows_of, with_figures
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.judged import (
     Extreme,
@@ -135,10 +135,10 @@ class _Family:
         fastest = np.argsort(-gains[1], kind="stable")[:MOST_EXTREMES].tolist()
         names |= {*slowest, *fastest}
         first, lines = self.rows.first[0], self.rows.lines
-        outcomes.sort(key=lambda found: (found.outcome.rank, -found.tables))
+        outcomes.sort(key=lambda group: (group.outcome.rank, -group.tables))
         network = self._launch.network
         verdict = FamilyVerdict(
-            outcome=worst((found.outcome for found in outcomes), empty=Outcome.SKIPPED),
+            outcome=worst((group.outcome for group in outcomes), empty=Outcome.SKIPPED),
             source=first.source,
             suite=f"{first.suite} {first.version}".strip(),
             benchmark=first.benchmark,
@@ -227,7 +227,9 @@ class _Family:
         part = replace(self._context.run, launches=(replace(self._launch, curves=table),))
         verdict, verdicts = judge_table(self._context, part)
         loud = frozenset(
-            (found.rule, found.outcome) for found in verdicts if found.outcome not in _CALM
+            (rule_verdict.rule, rule_verdict.outcome)
+            for rule_verdict in verdicts
+            if rule_verdict.outcome not in _CALM
         )
         return verdict.outcome, verdict.decides, loud
 

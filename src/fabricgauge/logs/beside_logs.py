@@ -67,7 +67,7 @@ class Companions(msgspec.Struct):
         for content in contents:
             is_family = isinstance(content, TableFamily) and content.curves[0].suite in SUITES
             if isinstance(content, TableFamily) and is_family and self.dumps:
-                from fabricgauge.model.alike import rows_of
+                from fabricgauge.model.families import rows_of
 
                 rows = rows_of((content,))
                 for row in range(content.tables):

@@ -47,7 +47,7 @@ def read_large_file(
 
     The first ``fold_from`` tables of each heading, all odd ones and the last one stay as they are.
     """
-    from fabricgauge.logs.readers.alike import read_folded  # it needs numpy
+    from fabricgauge.logs.readers.repetitions import read_folded  # it needs numpy
 
     lines = FileLines(path, within)
     yield from read_folded(lines, name, fold_from)

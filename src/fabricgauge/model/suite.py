@@ -394,7 +394,7 @@ class UnparsedLine(msgspec.Struct, frozen=True, tag_field="record", tag="strange
 
 
 class TableFamily(msgspec.Struct, frozen=True, tag_field="record", tag="table_family"):
-    """Tables of a file that differ in nothing but their figures; ``model/alike.py`` reads them.
+    """Tables of a file that differ in nothing but their figures; ``model/families.py`` reads them.
 
     ``curves`` are one of the ``tables``. ``first_lines`` are their first lines, 64-bit integers.
     ``figures`` are 64-bit floating-point numbers in SI units, table by table: of each curve each

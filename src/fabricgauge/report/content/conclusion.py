@@ -84,8 +84,8 @@ def count_tables(judged: Judged) -> Counter[Outcome]:
         table.outcome for table in judged.tables if (table.source, table.line) not in named
     )
     for family in judged.families:
-        for found in family.outcomes:
-            counts[found.outcome] += found.tables
+        for group in family.outcomes:
+            counts[group.outcome] += group.tables
     return counts
 
 

@@ -45,10 +45,10 @@ def _family(family: FamilyVerdict) -> Iterator[doc.Block]:
         doc.heads("=outcome", ">tables", ">share", "rules", "first lines, worst first"),
         tuple(
             (
-                badge(found.outcome), f"{found.tables:,}", percent(found.tables / family.tables),
-                ", ".join(found.rules), _list_lines(found.lines, found.tables),
+                badge(group.outcome), f"{group.tables:,}", percent(group.tables / family.tables),
+                ", ".join(group.rules), _list_lines(group.lines, group.tables),
             )
-            for found in family.outcomes
+            for group in family.outcomes
         ),
     )  # fmt: skip
     for curve in family.curves:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.logs.readers.suites import Found, Streams, read_with
-from fabricgauge.model.alike import Table, family_of, figures_of, is_plain, key_of
+from fabricgauge.model.families import Table, family_of, figures_of, is_plain, key_of
 from fabricgauge.model.suite import LogContent, SuiteCurve, TableFamily
 
 #: Bytes that are searched for repetitions at a time, and given to the usual readers at a time.
@@ -156,7 +156,7 @@ def _find_field(lines: Sequence[bytes], figures: Sequence[float]) -> tuple[int, 
         ValueError: no column, or several columns of these lines hold the figures.
     """
     tokens = [[*_TOKEN.finditer(line)] for line in lines]
-    found = []
+    fields = []
     for place in range(min(map(len, tokens))):
         column = [line_tokens[place] for line_tokens in tokens]
         numbers = [_NUMBER.fullmatch(token[0]) for token in column]
@@ -168,10 +168,10 @@ def _find_field(lines: Sequence[bytes], figures: Sequence[float]) -> tuple[int, 
         factors = [
             factor for factor in _FACTORS if [number * factor for number in printed] == [*figures]
         ]
-        found += [(begin, column[0].end(), min(decimals), factor) for factor in factors[:1]]
-    if len(found) != 1:
-        raise ValueError(f"{len(found)} columns hold a figure")
-    return found[0]
+        fields += [(begin, column[0].end(), min(decimals), factor) for factor in factors[:1]]
+    if len(fields) != 1:
+        raise ValueError(f"{len(fields)} columns hold a figure")
+    return fields[0]
 
 
 class Folder:

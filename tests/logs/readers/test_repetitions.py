@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabricgauge.logs.readers.alike import read_folded
+from fabricgauge.logs.readers.repetitions import read_folded
 from fabricgauge.logs.readers.suites import read
-from fabricgauge.model.alike import rows_of
+from fabricgauge.model.families import rows_of
 from fabricgauge.model.suite import LogContent, SuiteCurve, TableFamily, UnparsedLine
 
 FOLD_FROM = 6
