@@ -16,8 +16,8 @@ from fabricgauge.judge.ceiling.stated import stated_network
 from fabricgauge.judge.judging import judge_table
 from fabricgauge.judge.thresholds import DEFAULTS
 from fabricgauge.logs.readers.suites import read
-from fabricgauge.model.families import Table, family_of, figures_of, rows_of, with_figures
 from fabricgauge.model.fabric import Fabric
+from fabricgauge.model.families import Table, family_of, figures_of, rows_of, with_figures
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
