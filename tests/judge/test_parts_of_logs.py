@@ -181,9 +181,19 @@ def outcome_of(tmp_path: Path, a: str, b: str) -> tuple[str, str]:
     return found.outcome, " ".join(note for pair in found.pairs for note in pair.notes)
 
 
-def test_collectives_of_unlike_numbers_of_ranks_by_their_commands(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("many", "few"),
+    [
+        ("srun -N 64 -n 64", "srun -N 4 -n 4"),
+        ("srun -N 8 --ntasks-per-node=8", "srun -N 8 --ntasks-per-node=2"),
+        ("jsrun -n 16 -a 4", "jsrun -n 4 -a 4"), ("mpirun -np 64", "mpiexec -n 16"),
+    ],
+)  # fmt: skip
+def test_collectives_of_unlike_numbers_of_ranks_by_their_commands(
+    tmp_path: Path, many: str, few: str
+) -> None:
     table, less = osu_collective("MPI Allreduce", 3.0), osu_collective("MPI Allreduce", 1.0)
-    many, few = "+ srun -N 64 -n 64 osu_allreduce\n", "+ srun -N 4 -n 4 osu_allreduce\n"
+    many, few = (f"+ {command} osu_allreduce\n" for command in (many, few))
     assert outcome_of(tmp_path, many + table, few + less)[0] == "nothing comparable"
     assert outcome_of(tmp_path, many + table, many + less)[0] == "no regression"
 

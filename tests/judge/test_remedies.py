@@ -49,6 +49,7 @@ def test_a_resumption_names_the_run() -> None:
         (("check", "--lab", "-N", "3", "--mpi=openmpi"), " --lab --mpi openmpi"),
         (("check", "-q", "--lab"), " --lab"),
         (("submit", "-w", "c[1-2]", "-p", "fast"), " -w 'c[1-2]' -p fast"),
+        (("submit", "--carry", "-w", "c2", "--exclusive"), " -w c2 --exclusive --carry"),
     ],
 )
 def test_a_resumption_repeats_nodes_and_programs(words: tuple[str, ...], place: str) -> None:

@@ -6,6 +6,7 @@ salloc(1) of Slurm 23, qsub of PBS Pro 2021 and Torque 6. A command is data: it 
 never run.
 """
 
+import math
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -45,7 +46,7 @@ _OF_MPI = {
 }  # fmt: skip
 _OF_SLURM = {
     "n": "ranks", "ntasks": "ranks", "N": "nodes", "nodes": "nodes",
-    "m": "map", "distribution": "map",
+    "m": "map", "distribution": "map", "ntasks-per-node": "per node",
 }  # fmt: skip
 #: Resource sets, those of a node, and the tasks of a set; no set spans nodes.
 _OF_JSRUN = {
@@ -223,8 +224,11 @@ def rank_nodes(
 def count_ranks(command: Command) -> int | None:
     """Return how many ranks a command of one program starts, None if it does not say so."""
     options, *further = _options_of_parts(command)
-    count = options.get("ranks", "")[:7]
-    return int(count) if count.isdecimal() and not further else None
+    for names in (("ranks",), ("nodes", "per node"), ("sets", "tasks")):
+        counts = [options.get(name, "")[:7] for name in names]
+        if all(map(str.isdecimal, counts)) and not further:
+            return math.prod(map(int, counts))
+    return None
 
 
 def named_hosts(command: Command) -> tuple[str, ...]:

@@ -108,9 +108,10 @@ class PairTable:
         except ValueError:
             values = [*map(figure_of, cells)]
         figures = [value for value in values if 0 < value < math.inf]
-        for at, value in enumerate(values, peer):
-            if max(rank, at) < self._ranks and 0 < value < math.inf:
-                self._matrix[rank * self._ranks + at] = value * _MB
+        if rank < self._ranks and peer < self._ranks:
+            start, width = rank * self._ranks + peer, self._ranks - peer
+            row = [value * _MB if 0 < value < math.inf else 0.0 for value in values[:width]]
+            self._matrix[start : start + len(row)] = array("d", row)
         if len(figures) < len(values):
             for at, (cell, value) in enumerate(zip(cells, values, strict=True), peer):
                 if cell and not (0 < value < math.inf or (value == 0 and at == rank)):

@@ -102,7 +102,8 @@ def resume(run: Run) -> str:
     verb = "submit" if run.command[1:2] == ("submit",) else "check"
     default_lab = [word for word, value in pairwise((*run.command, "-")) if word == "--lab"
                    and value.startswith("-")]  # fmt: skip
-    options = (*default_lab, *_options(run, (*_WHERE, *_RESUMED_WITH)))
+    flags = [word for word in ("--exclusive", "--carry") if word in run.command]
+    options = (*default_lab, *_options(run, (*_WHERE, *_RESUMED_WITH)), *flags)
     return command(("fabricgauge", verb, "--resume", run.identity, *options))
 
 
