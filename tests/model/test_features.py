@@ -20,5 +20,5 @@ def test_no_feature_is_asked_about_a_measured_run() -> None:
 
 def test_the_feature_that_stored_a_directory_is_asked() -> None:
     assert [show.__module__ for show in load_all("stored", {"soak.json"}.__contains__)] == [
-        "fabricgauge.features.soak.option"
+        "fabricgauge.features.soak.soaking"
     ]

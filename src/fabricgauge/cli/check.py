@@ -144,21 +144,23 @@ def check(ctx: click.Context, /, **options: Any) -> None:
             ctx.exit(_check(context, printing, curves))
 
 
-#: Options with an effect on a campaign: the place, the effort and the report.
-_WITH_CAMPAIGN = frozenset({
-    "campaign", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config",
-    "network", "unpinned", "rank_order", "profile", "launches", "half_width", "case_budget",
-    "check_data", "mpi", "tool_path", "ppn", "concurrent", "topology", "sim", "sim_fault",
-    "sim_seed", "sim_noise", "output", "format", "fail_on", "quiet", "verbose",
+#: Options with an effect on whatever is measured: the place, MPI and the report.
+_ALWAYS = frozenset({
+    "hosts", "nodelist", "exclude", "lab", "nodes", "launcher", "ssh_config", "network",
+    "rank_order", "mpi", "output", "format", "fail_on", "quiet", "verbose",
 })  # fmt: skip
-
-
-#: Options with an effect on a soak: the place, MPI and its setting, and the report.
-_WITH_SOAK = frozenset({
-    "soak", "soak_share", "answers", "echo_class", "hosts", "nodelist", "exclude", "lab", "nodes",
-    "launcher", "ssh_config", "network", "unpinned", "rank_order", "mpi", "keep_programs", "output",
-    "format", "fail_on", "quiet", "verbose",
-})  # fmt: skip
+#: Options with an effect on a campaign: also the effort.
+_WITH_CAMPAIGN = _ALWAYS | {
+    "campaign", "unpinned", "profile", "launches", "half_width", "case_budget", "check_data",
+    "tool_path", "ppn", "concurrent", "topology", "sim", "sim_fault", "sim_seed", "sim_noise",
+}  # fmt: skip
+#: Options with an effect on a soak, and on a victim and bulk in classes.
+_WITH_SOAK = _ALWAYS | {
+    "soak", "soak_share", "answers", "echo_class", "unpinned", "keep_programs",
+}  # fmt: skip
+_WITH_CLASSES = _ALWAYS | {
+    "victim_class", "bulk_class", "transport", "launches", "case_budget", "keep_programs",
+}  # fmt: skip
 
 
 def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
@@ -176,14 +178,6 @@ def _refuse_beside_soak(ctx: click.Context, *, soaks: bool) -> None:
         effective = {parameter.name or "" for parameter in ctx.command.params}
         effective -= {"soak_share", "answers", "echo_class"}
         cli_options.refuse_without_effect(ctx, effective, "{} needs --soak")
-
-
-#: Options with an effect on a victim and bulk in classes.
-_WITH_CLASSES = frozenset({
-    "victim_class", "bulk_class", "hosts", "nodelist", "exclude", "lab", "nodes", "launcher",
-    "ssh_config", "network", "rank_order", "transport", "launches", "case_budget", "mpi",
-    "keep_programs", "output", "format", "fail_on", "quiet", "verbose",
-})  # fmt: skip
 
 
 def _refuse_beside_classes(ctx: click.Context) -> bool:

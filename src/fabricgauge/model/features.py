@@ -152,13 +152,13 @@ FEATURES: tuple[Feature, ...] = (
     ),
     Feature(
         "soak",
-        roles={"soak": "soak.option:soak_network", "stored": "soak.option:show_stored"},
+        roles={"soak": "soak.soaking:soak_network", "stored": "soak.soaking:show_stored"},
         reports={"soak": "soak.content"},
         files=("soak.json",),
     ),
     Feature(
         "classes",
-        roles={"classes": "classes.option", "stored": "classes.option:show_stored"},
+        roles={"classes": "classes.measuring", "stored": "classes.measuring:show_stored"},
         reports={"classes": "classes.content"},
         files=("classes.json",),
     ),

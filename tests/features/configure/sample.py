@@ -39,7 +39,7 @@ def inventory(name: str, *interfaces: Interface, adapters: tuple[Adapter, ...] =
 
 def network(name: str = "net40", **more: object) -> NetworkDescription:
     usual = NetworkDescription(
-        name, "10.10.40.0/24", "ethernet", ("c1", "c2"), first="10.10.40.21", suffix="-eth40",
+        name, "10.10.40.0/24", "ethernet", nodes=("c1", "c2"), first="10.10.40.21", suffix="-eth40",
         interfaces={"c1": "enp97s0", "c2": "enp182s0"}, mtu_bytes=9000,
     )  # fmt: skip
     return msgspec.structs.replace(usual, **more)

@@ -19,7 +19,6 @@ from fabricgauge.features.soak import soaking
 from fabricgauge.features.soak.answers import ROUNDS_BEFORE, Asker, Times
 from fabricgauge.features.soak.content import KIND
 from fabricgauge.features.soak.events import Event, describe_event
-from fabricgauge.features.soak.option import show_stored
 from fabricgauge.features.soak.proof import (
     Crossing,
     find_ceiling,
@@ -32,6 +31,7 @@ from fabricgauge.features.soak.soaking import (
     Soaked,
     choose_pace,
     judge,
+    show_stored,
 )
 from fabricgauge.features.soak.watching import (
     CurvePoint,

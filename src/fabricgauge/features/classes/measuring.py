@@ -3,8 +3,10 @@
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from statistics import median
 from threading import Condition, Thread
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,11 +16,13 @@ from fabricgauge.check.measure import GRACE_S, START_S, launch_options, longest_
 from fabricgauge.check.plan.cases import fit_stream
 from fabricgauge.check.plan.profiles import MIB
 from fabricgauge.check.run_context import RunContext
-from fabricgauge.features.classes.judging import MeasuredClasses, Phase, VictimTime
+from fabricgauge.cli.show import conclude, print_report
+from fabricgauge.features.classes.judging import VERSION, MeasuredClasses, Phase, VictimTime, judge
 from fabricgauge.features.classes.setting import (
     ClassSetting,
     TrafficClass,
     find_unheeded,
+    parse_class,
     set_class,
 )
 from fabricgauge.judge.ceiling.technologies import ceilings
@@ -36,6 +40,7 @@ from fabricgauge.model.words.networks import named
 from fabricgauge.nodes.launch.launch import Running, case_lines
 from fabricgauge.nodes.launch.mpi_impls import command
 from fabricgauge.nodes.launch.transports import split_launch
+from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import LaunchLine, LaunchRecords, Record
 
 MEASURED = "classes.json"
@@ -318,3 +323,37 @@ class _Load:
             with self._came:
                 self._ended = True
                 self._came.notify_all()
+
+
+Classes = tuple[TrafficClass, TrafficClass]
+
+
+def parse_classes(victim: str, bulk: str) -> Classes:
+    """Return the classes of victim and bulk.
+
+    Raises:
+        UsageError: a class does not exist.
+    """
+    return parse_class(victim), parse_class(bulk)
+
+
+def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int:
+    """Measure a victim and bulk in their classes; return the exit status.
+
+    Raises:
+        UsageError: the transport or MPI cannot set a class; no run directory is left.
+    """
+    try:
+        measured, interrupted = measure_rounds(context, *classes)
+    except UsageError:
+        context.directory.discard()
+        raise
+    status = conclude(context, "classes", MEASURED, measured, judge(measured)[0], printing)
+    return 130 if interrupted else status
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
+    """Print a stored result, return its outcome."""
+    measured = directory.read_version(MEASURED, MeasuredClasses, VERSION)
+    print_report("classes", measured, format_name, to, run_directory=str(directory.path))
+    return judge(measured)[0]

@@ -53,7 +53,25 @@ class Match(msgspec.Struct, frozen=True):
     rate_bit_s: float | Skipped = OPEN
 
 
-class NetworkDescription(msgspec.Struct, frozen=True):
+class NetworkTraits(msgspec.Struct, frozen=True):
+    """A network as a person describes it, whatever its nodes.
+
+    ``kind`` is ``ethernet``, ``infiniband`` or ``omni-path``. A node's name with ``suffix``
+    (``-eth40``) names its end; if ``plain``, the bare name of the node means this end too. If
+    ``exclusive``, its interfaces have addresses of no other subnet.
+    """
+
+    name: str
+    subnet: str
+    kind: str
+    rate_bit_s: float | Skipped = OPEN
+    mtu_bytes: int | Skipped = OPEN
+    suffix: str = ""
+    plain: bool = False
+    exclusive: bool = False
+
+
+class NetworkDescription(NetworkTraits, frozen=True, kw_only=True):
     """One network. ``interfaces`` and ``addresses`` are by node; those of other nodes are chosen.
 
     ``subnet`` is as it was written and may have host bits set. ``first`` is the first node's
@@ -61,20 +79,12 @@ class NetworkDescription(msgspec.Struct, frozen=True):
     while ``nodes`` may be some of them. An empty ``counted`` stands for ``nodes``.
     """
 
-    name: str
-    subnet: str
-    kind: str
     nodes: tuple[str, ...]
-    interfaces: dict[str, str] = {}
+    interfaces: dict[str, str] = msgspec.field(default_factory=dict)
     match: Match = Match()
-    rate_bit_s: float | Skipped = OPEN
-    mtu_bytes: int | Skipped = OPEN
-    suffix: str = ""
     first: str = ""
-    addresses: dict[str, str] = {}
+    addresses: dict[str, str] = msgspec.field(default_factory=dict)
     lane_mode: str = ""
-    plain: bool = False
-    exclusive: bool = False
     counted: tuple[str, ...] = ()
 
 

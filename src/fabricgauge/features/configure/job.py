@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from fabricgauge.features.configure.description import Description, Image
+from fabricgauge.features.configure.description import Description, Image, NetworkTraits
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import Node
 from fabricgauge.model.finding import Command
@@ -30,24 +30,10 @@ class WantedPort(msgspec.Struct, frozen=True):
         return f"{self.node}:{self.interface}"
 
 
-class WantedNetwork(msgspec.Struct, frozen=True):
-    """A network as a person describes it, and the ports that were chosen for it.
+class WantedNetwork(NetworkTraits, frozen=True, kw_only=True):
+    """A network to plan, and the ports that were chosen for it."""
 
-    ``kind`` is ``ethernet``, ``infiniband`` or ``omni-path``. ``mtu_bytes`` and ``rate_bit_s``
-    are absent if the description omits them. A node's name with ``suffix`` (``-eth40``) names its
-    end; if ``plain``, the bare name of the node means this end too. If ``exclusive``, its
-    interfaces have addresses of no other subnet.
-    """
-
-    name: str
-    subnet: str
-    kind: str
     ports: tuple[WantedPort, ...]
-    rate_bit_s: float | Skipped
-    mtu_bytes: int | Skipped
-    suffix: str
-    plain: bool = False
-    exclusive: bool = False
 
 
 class Verification(msgspec.Struct, frozen=True):

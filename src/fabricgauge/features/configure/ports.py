@@ -284,8 +284,8 @@ def ports_of(description: Description, inventories: Mapping[str, Inventory]) -> 
                 ports.append(WantedPort(node, chosen.interface, ip, subnet.prefixlen))
                 doubts += [chosen.doubt] if chosen.doubt else []
         networks.append(WantedNetwork(
-            network.name, str(subnet), network.kind, tuple(ports), network.rate_bit_s,
-            network.mtu_bytes, network.suffix, network.plain, network.exclusive,
+            network.name, str(subnet), network.kind, network.rate_bit_s, network.mtu_bytes,
+            network.suffix, network.plain, network.exclusive, ports=tuple(ports),
         ))  # fmt: skip
     troubles += [*_shared_interfaces(networks), *_clashing_names(networks, description.nodes)]
     return tuple(networks), tuple(dict.fromkeys(troubles)), tuple(dict.fromkeys(doubts))

@@ -2,11 +2,14 @@
 
 import time
 from contextlib import nullcontext, suppress
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from fabricgauge.check.measure import broken_by
 from fabricgauge.check.run_context import RunContext
+from fabricgauge.cli.show import conclude, print_report
 from fabricgauge.features.soak.answers import (
     ROUNDS_BEFORE,
     Answer,
@@ -473,3 +476,25 @@ class _Soak:
             ),
             ceiling_bytes_per_s=find_ceiling(self._network),
         )  # fmt: skip
+
+
+def soak_network(
+    context: RunContext, seconds: float, share: float, answers: bool,
+    traffic_class: int | None, printing: Any,
+) -> int:  # fmt: skip
+    """Soak for some seconds at a share of the link; return the exit status.
+
+    With ``answers`` the management path is asked as well, also in ``traffic_class``.
+    """
+    soaked, interrupted = soak(context, seconds, share, answers, traffic_class)
+    status = conclude(context, "soak", SOAKED, soaked, judge(soaked)[0], printing)
+    return 130 if interrupted else status
+
+
+def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome | None:
+    """Print a stored soak, return its outcome; None if the directory has none."""
+    if not (directory.path / SOAKED).exists():
+        return None
+    soaked = directory.read_version(SOAKED, Soaked, VERSION)
+    print_report("soak", soaked, format_name, to, run_directory=str(directory.path))
+    return judge(soaked)[0]
