@@ -24,6 +24,8 @@ from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.judged import TableVerdict
 
 FILES, STREAMS, LOGS_MB = 1000, (1000, 3000, 10_000), (15.4, 100.0)
+#: Noise of each figure of a long log, as a share.
+NOISE = (0.0, 0.005, 0.03)
 #: Carries 12,066 MB/s of payload with an RDMA MTU of 4096.
 NETWORK = "edr mtu=4096"
 GOOD_MB_S, SLOW_MB_S = 12_000.0, 4_900.0
@@ -121,10 +123,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     print(heading("Judging streams", "Tables of one file, processor time of the rules alone."))
     print(table(heads, rows))
-    what = "One file of OSU's tables; files are those that the run stores."
+    what = "One file of OSU's tables, which become a family; files are those that the run stores."
     print(heading("Importing a long log", what))
     long_heads = (
         "log, MB",
+        "noise",
         "tables",
         "s",
         "processor s",
@@ -132,7 +135,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "peak, MB",
         "files, MB",
     )
-    print(table(long_heads, [_whole_log(mega_bytes) for mega_bytes in options.mega_bytes]))
+    logs = [(mega_bytes, noise) for mega_bytes in options.mega_bytes for noise in NOISE]
+    print(table(long_heads, [_whole_log(*log) for log in logs]))
 
 
 def _archive(folder: Path, files: int) -> None:
@@ -174,22 +178,32 @@ def _import(logs: Path, runs: Path) -> _Used:
     return _Used(wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 
 
-def _whole_log(mega_bytes: float) -> tuple[str, ...]:
-    """Return size, tables, times, speed and peak memory of the import of one long log."""
+def _whole_log(mega_bytes: float, noise: float) -> tuple[str, ...]:
+    """Return size, noise, tables, times, speed and peak memory of the import of one long log."""
     chance, written, tables = Random(2), 0, 0  # noqa: S311
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "osu.out"
         with log.open("w") as file:
             while written < mega_bytes * 1e6:
-                written += file.write(osu(GOOD_MB_S * chance.uniform(0.985, 1.0)))
+                text = osu(GOOD_MB_S * chance.uniform(0.985, 1.0))
+                written += file.write(_disturb(text, noise, chance) if noise else text)
                 tables += 1
         used = _import(log, Path(folder) / "runs")
         files = [path.stat().st_size for path in (Path(folder) / "runs").rglob("*.json*")]
     return (
-        f"{written / 1e6:.0f}", f"{tables:,}", f"{used.wall_s:.1f}", f"{used.processor_s:.1f}",
+        f"{written / 1e6:.0f}", f"{noise:.1%}", f"{tables:,}",
+        f"{used.wall_s:.1f}", f"{used.processor_s:.1f}",
         f"{written / used.processor_s / 1e6:.2f}", f"{used.peak_bytes / 1e6:.0f}",
         f"{sum(files) / 1e6:.0f}",
     )  # fmt: skip
+
+
+def _disturb(text: str, noise: float, chance: Random) -> str:
+    """Return a table of OSU with noise in each of its figures."""
+    *heads, _ = text.split("\n", 2)
+    rows = (line.split() for line in text.splitlines()[len(heads) :])
+    noisy = (f"{size:<10}{float(rate) * chance.gauss(1, noise):>20.2f}" for size, rate in rows)
+    return "\n".join((*heads, *noisy, ""))
 
 
 class _Report(msgspec.Struct):

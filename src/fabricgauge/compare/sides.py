@@ -12,9 +12,9 @@ from fabricgauge.check.import_logs import MAX_COPY_BYTES, limit_contents
 from fabricgauge.compare.comparing import compare
 from fabricgauge.compare.copies import Samples, describe_shared, digest_text, identify_cases
 from fabricgauge.compare.matching import Unlike, is_named
-from fabricgauge.judge.stats.curves import suite_curves
-from fabricgauge.judge.thresholds import DEFAULTS, Thresholds
-from fabricgauge.logs.read_files import read_file
+from fabricgauge.judge.stats.curves import merge_families, suite_curves
+from fabricgauge.judge.thresholds import DEFAULTS, FOLD_FROM, Thresholds
+from fabricgauge.logs.read_files import read_large_file
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX as REFERENCE
 from fabricgauge.logs.references.interface import reference
 from fabricgauge.model.absence import Skipped
@@ -24,7 +24,7 @@ from fabricgauge.model.fabric import Network
 from fabricgauge.model.judged import Judged
 from fabricgauge.model.progress import SILENT
 from fabricgauge.model.run import Run
-from fabricgauge.model.suite import LIMITED, SuiteCurve, UnparsedLine
+from fabricgauge.model.suite import LIMITED, SuiteCurve, TableFamily, UnparsedLine
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words.figures import link_rate
 from fabricgauge.store.files.reading import read_bytes, shown
@@ -216,8 +216,11 @@ def invalid_notes(verdicts: Iterable[Verdict]) -> tuple[str, ...]:
 
 def _file(stated_name: str, path: Path) -> Side:
     name = shown(str(path))
-    contents = list(limit_contents(read_file(path), name, SILENT))
-    curves = tuple(content for content in contents if isinstance(content, SuiteCurve))
+    contents = list(limit_contents(read_large_file(path, name, None, FOLD_FROM), name, SILENT))
+    curves = merge_families(
+        [content for content in contents if isinstance(content, SuiteCurve)],
+        [content for content in contents if isinstance(content, TableFamily)],
+    )
     unparsed = [content for content in contents if isinstance(content, UnparsedLine)]
     if any(line.reason.startswith(LIMITED) for line in unparsed):
         raise CannotRun(f"{name} has more tables than are compared at once; split it")

@@ -420,6 +420,10 @@ def _digest(curve: SuiteCurve) -> bytes:
 def _damage(record: Record, ranks: int) -> str:
     """Return the damage of a record of a launch with ``ranks`` ranks; 0 ranks means unknown."""
     named: Iterable[int] = ()
+    if isinstance(record, TableFamily):
+        from fabricgauge.model.families import find_damage  # it needs numpy
+
+        return find_damage(record)
     if isinstance(record, Placement):
         named = (record.rank,)
     elif isinstance(record, Round):

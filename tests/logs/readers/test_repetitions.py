@@ -51,6 +51,7 @@ ODD_PIECES = {
     "nothing": "",
     "blank": "\n",
     "foreign": "Fri Nov 27 11:52:30 UTC 2026\n",
+    "message": "[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n",
     "command": "+ srun -N2 --ntasks-per-node=1 osu_bw\n",
     "error": "[c1:04711] UCX  ERROR no usable transports/devices\n",
     "cut off": "".join(osu_bw(900.0).splitlines(keepends=True)[:-3]),
@@ -126,6 +127,18 @@ def test_the_first_tables_and_the_last_stay_alone_and_templates_read_the_rest(ma
     # One record is a template's; the other has the tables in front of it and behind.
     assert max(family.tables for family in families) > 250
     assert families[0].curves[0].source == "a.out"
+
+
+def test_tables_with_the_same_message_at_the_same_place_are_one_family() -> None:
+    chance, start = Random(4), "[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n"  # noqa: S311
+    text = "".join(start + osu_bw(chance.uniform(800, 1000)) for _ in range(100))
+    folded = [*read_folded([text.encode()], "a.out", FOLD_FROM)]
+    families = [content for content in folded if isinstance(content, TableFamily)]
+    assert sum(family.tables for family in families) == 100 - FOLD_FROM - 1
+    unfolded = [curve for curve in unfold(folded) if isinstance(curve, SuiteCurve)]
+    for curve in unfolded:
+        (message,) = curve.evidence.messages
+        assert (message.kind, message.line) == ("tcp", curve.first_line - 1)
 
 
 @pytest.mark.parametrize("odd", ["cut off", "zero", "other sizes", "error"])

@@ -32,7 +32,7 @@ from fabricgauge.model.pattern import (
 )
 from fabricgauge.model.plan import Purpose
 from fabricgauge.model.run import Launch, Run
-from fabricgauge.model.suite import RESULTS, Besides, Quantity, SuiteCurve, SuitePoint
+from fabricgauge.model.suite import RESULTS, Besides, Quantity, SuiteCurve, SuitePoint, TableFamily
 from fabricgauge.model.words import sentences
 from fabricgauge.model.words.networks import OWN_CHOICE, is_loopback
 
@@ -150,8 +150,29 @@ def suite_curves(run: Run, *, settled: bool = False) -> tuple[SuiteCurve, ...]:
         if not is_loopback(curve.network)
     )
     together = crowd_curves(run)
-    foreign = (_with_hosts(launch, curve) for launch in run.launches for curve in launch.curves)
+    foreign = (
+        _with_hosts(launch, curve)
+        for launch in run.launches
+        for curve in merge_families(launch.curves, launch.families)
+    )
     return (*(curve for curve in engine_curves if curve.points), *together, *foreign)
+
+
+def merge_families(
+    curves: Sequence[SuiteCurve], families: Sequence[TableFamily]
+) -> tuple[SuiteCurve, ...]:
+    """Return curves with one for each family of tables; a report's families have no figures.
+
+    A table that a family would take but for its faults does not count beside hundreds of others.
+    """
+    known = [family for family in families if family.figures]
+    if not known:
+        return tuple(curves)
+    from fabricgauge.model.families import merge_tables
+
+    merged, others = merge_tables(curves, known)
+    keys = {_merge_key(curve) for curve in merged}
+    return (*merged, *(curve for curve in others if _merge_key(curve) not in keys))
 
 
 def _settle(point: CurvePoint) -> CurvePoint:

@@ -108,12 +108,12 @@ _OTHERS: dict[Quantity, str] = {
 
 
 def records(judged: Judged, _setting: Setting) -> Records:
-    """Return our own curves, cases and nodes, then the curves of other suites."""
+    """Return our own curves, cases and nodes, then the curves and families of other suites."""
     run: _Cells = {
         "run": judged.run.identity, "outcome": judged.overall.value,
         "simulated": int(is_simulated(judged)),
     }  # fmt: skip
-    cells = chain(_curves(judged), _concurrent_rows(judged), _suites(judged))
+    cells = chain(_curves(judged), _concurrent_rows(judged), _suites(judged), _families(judged))
     rows = ({**run, **cell} for cell in cells)
     return Records(COLUMNS, ([row.get(column) for column in COLUMNS] for row in rows))
 
@@ -153,6 +153,21 @@ def _suites(judged: Judged) -> Iterator[_Cells]:
             figure = _figure(curve.quantity, point, limit)
             counts = _counts(point.estimate)
             yield {**of_curve, "message_bytes": point.message_bytes, **counts, **figure}
+
+
+def _families(judged: Judged) -> Iterator[_Cells]:
+    """Yield the median of each family's tables at each size; ``launches`` counts the tables."""
+    for family in judged.families:
+        of_family: _Cells = {
+            "suite": family.suite, "benchmark": family.benchmark, "network": family.network or None,
+            "source": f"{family.source}:{family.first_line}-{family.last_line}",
+            "launches": family.tables,
+        }  # fmt: skip
+        for curve in family.curves:
+            for point in curve.points:
+                estimate = Estimate(point.median, point.median, point.median, 0.0, 1, 0)
+                figure = _figure(curve.quantity, SuitePoint(point.message_bytes, estimate, 0), None)
+                yield {**of_family, "message_bytes": point.message_bytes, **figure}
 
 
 def _figure(quantity: Quantity, point: SuitePoint, limit: float | None) -> _Cells:
