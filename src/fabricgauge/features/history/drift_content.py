@@ -8,7 +8,15 @@ import numpy as np
 
 from fabricgauge.features.history import words
 from fabricgauge.features.history.changes import name_what_changed
-from fabricgauge.features.history.drift import RUNS_OF_A_YEAR, WINDOWS, Alarm, Coverage, Watched
+from fabricgauge.features.history.drift import (
+    FEWEST_REFERENCE,
+    REFERENCE_RUNS,
+    RUNS_OF_A_YEAR,
+    WINDOWS,
+    Alarm,
+    Coverage,
+    Watched,
+)
 from fabricgauge.features.history.series_content import runs_around
 from fabricgauge.features.history.values import Group, History, SeriesKey
 from fabricgauge.model.verdict import Outcome
@@ -95,7 +103,11 @@ def _drift_answer(view: DriftView) -> tuple[str, doc.Tone, str]:
     if outcome is Outcome.PASS:
         return outcome.value, TONES[outcome], f"No series is worse than its reference: {covered}."
     if outcome is Outcome.INCONCLUSIVE:
-        text = f"{covered}: a reference needs 8 runs, and 3 and more after it."
+        text = (
+            f"{covered}: a reference is a baseline of {FEWEST_REFERENCE} runs and more, else the"
+            f" first {REFERENCE_RUNS}; {WINDOWS[0]} runs and more have to follow, further apart if"
+            " noise lasts from run to run."
+        )
         if watched.silent:
             (key, _), *others = watched.silent
             more = f" and {counted(len(others), 'series', 'series')} more" if others else ""
