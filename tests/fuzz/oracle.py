@@ -13,9 +13,17 @@ import msgspec
 
 from fabricgauge.logs.readers.command import command_in, goes_on
 from fabricgauge.logs.readers.dialects import JSON_DIALECTS, dialect_begun
+from fabricgauge.logs.readers.launch import Launch
 from fabricgauge.logs.readers.lines import plain, split_host, split_label, split_stamp
 from fabricgauge.logs.readers.messages import kind_of_message
-from fabricgauge.logs.readers.suites import OUR_REMARK, Found, is_decoration, is_fence, read
+from fabricgauge.logs.readers.suites import (
+    NCCL_ALONE,
+    OUR_REMARK,
+    Found,
+    is_decoration,
+    is_fence,
+    read,
+)
 from fabricgauge.model.suite import Failure, SuiteCurve, SuitePoint, UnparsedLine
 
 #: Processor time that one input may take: a start, and what each of its bytes may cost.
@@ -140,7 +148,10 @@ def _lost(lines: Sequence[str], found: Sequence[Found]) -> Iterator[str]:
         return
     if any(goes_on(text) for line in lines for text in _readings(line)):
         return  # a command's next lines are its own
-    told = sum(one.count for one in found if isinstance(one, UnparsedLine))
+    # NCCL's warning stands beside its lines, which are told of as well.
+    told = sum(
+        one.count for one in found if isinstance(one, UnparsedLine) and one.reason != NCCL_ALONE
+    )
     most = sum(bool(line.strip()) for line in lines)
     least = sum(not any(map(_may_pass, _readings(line))) for line in lines)
     if not least <= told <= most:
@@ -154,12 +165,13 @@ def _readings(line: str) -> tuple[str, ...]:
 
 def _may_pass(text: str) -> bool:
     is_told = command_in(text) is not None or kind_of_message(text) is not None
+    is_told = is_told or Launch().take(text) is not None
     return is_told or is_decoration(text) or is_fence(text) or text.startswith(OUR_REMARK)
 
 
 def _is_foreign(lines: Sequence[str]) -> bool:
     texts = [text for line in lines for text in _readings(line)]
-    if any(dialect_begun(text) >= 0 for text in texts):
+    if any(dialect_begun(form) >= 0 for text in texts for form in (text, text.strip())):
         return False
     for reading in range(4):
         whole = "\n".join(_readings(line)[reading] for line in lines)

@@ -6,6 +6,7 @@ five more: jitter, lost, all, share, out of order (``CSV_stats`` in ReportCSV.c,
 row of all connections has the id -1. iperf 2.1.8 may print a time of 1970.
 """
 
+import math
 import re
 from collections.abc import Iterable
 
@@ -186,7 +187,7 @@ def _retransmits(rows: Iterable[WholeRow]) -> LogLosses | None:
             return None
         count += int(writes["retransmits"])
         sent_bytes += total.rate * (total.row.end - total.row.start)
-    return LogLosses(count, 0, sent_bytes) if sent_bytes > 0 else None
+    return LogLosses(count, 0, sent_bytes) if 0 < sent_bytes < math.inf else None
 
 
 class Iperf2Reader:

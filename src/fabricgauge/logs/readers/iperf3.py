@@ -1,5 +1,6 @@
 """Read the text of ``iperf3`` (without ``-J``), from the client or the server."""
 
+import math
 import re
 from collections.abc import Iterable
 
@@ -90,7 +91,8 @@ class TextTest(IperfLog):
         if retransmits := _RETRANSMITS.search(row.rest):
             summary.settings["retransmits"] = retransmits["count"]
             sent_bytes = row.rate * (row.end - row.start)
-            summary.losses = LogLosses(int(retransmits["count"][:15]), 0, sent_bytes)
+            if 0 < sent_bytes < math.inf:
+                summary.losses = LogLosses(int(retransmits["count"][:15]), 0, sent_bytes)
         if lost := _LOST.search(row.rest):
             count, sent, share = lost.group("lost", "all", "share")
             summary.settings["lost"] = f"{share} % ({count} of {sent} datagrams)"

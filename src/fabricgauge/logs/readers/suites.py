@@ -51,7 +51,7 @@ OUR_REMARK = "# fabricgauge: "
 Found = SuiteCurve | UnparsedLine
 
 #: A training's log may have NCCL's warnings.
-_NCCL_ALONE = "a table of nccl-tests as well: NCCL's messages alone hold no figures"
+NCCL_ALONE = "a table of nccl-tests as well: NCCL's messages alone hold no figures"
 
 _NUMBERS = re.compile(r"[ \d.]*")
 #: Several suites' outputs begin with a ruler, which has no content.
@@ -144,7 +144,7 @@ def _read(blocks: Iterable[bytes], divider: TextDivider | None = None) -> Iterat
     yield from streams.end()
     warnings = library.evidence().warnings
     if warnings and not streams.begun:
-        yield UnparsedLine(first_warning, warnings[0], _NCCL_ALONE, 1)
+        yield UnparsedLine(first_warning, warnings[0], NCCL_ALONE, 1)
 
 
 def _read_inside(log: str, number: int) -> Iterator[Found]:
