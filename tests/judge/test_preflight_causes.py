@@ -2,7 +2,9 @@
 
 import msgspec
 import pytest
+from tests.judge import planted_fabric as many
 from tests.judge.planted import by_rule, run, sound_launches, the, verdicts
+from tests.judge.test_outliers import everybody
 
 from fabricgauge.judge.causes import Cause, preflight_causes
 from fabricgauge.model.finding import Command, Finding, Severity
@@ -41,8 +43,28 @@ def test_what_concerns_others_or_no_stream_is_not_quoted(changes: dict[str, obje
     assert quoted(msgspec.structs.replace(SUBNETS, **changes)) == []
 
 
-def test_a_finding_of_the_network_is_quoted_whatever_its_nodes() -> None:
-    assert quoted(msgspec.structs.replace(SUBNETS, network="net1", nodes=("c9",)))
+@pytest.mark.parametrize(
+    ("changes", "quotes"),
+    [
+        ({"nodes": ("c2",)}, True),
+        ({"nodes": ("c3",)}, False),
+        ({"nodes": ("c3",), "affects": ("c1",)}, True),
+        ({"nodes": ()}, True),
+    ],
+)
+def test_a_finding_of_the_network_is_quoted_for_the_nodes_that_it_concerns(
+    changes: dict[str, object], quotes: bool
+) -> None:
+    finding = msgspec.structs.replace(SUBNETS, network="net1", **changes)
+    assert bool(quoted(finding)) is quotes
+
+
+@pytest.mark.parametrize(("nodes", "quotes"), [(1, False), (4, True), (8, True)])
+def test_what_few_of_many_nodes_have_does_not_slow_all_of_them(nodes: int, quotes: bool) -> None:
+    names = [f"c{place}" for place in range(1, 9)]
+    finding = msgspec.structs.replace(SUBNETS, network="net1", nodes=tuple(names[:nodes]))
+    found = list(preflight_causes((finding,), Severity.FAIL, "net1", names))
+    assert bool(found) is quotes
 
 
 def test_a_run_that_passes_is_not_accused_by_what_was_found_before() -> None:
@@ -86,3 +108,18 @@ def test_an_address_that_two_interfaces_have_is_named_although_all_connect(
     named = by_rule(verdicts(run_), "connect")
     assert {verdict.outcome for verdict in named} == outcomes
     assert all(verdict.about.names == ("c2",) and what in verdict.summary for verdict in named)
+
+
+@pytest.mark.parametrize(("place", "quotes"), [("c3", True), ("c5", False)])
+def test_what_was_found_on_a_partner_does_not_explain_a_slow_node(place: str, quotes: bool) -> None:
+    """The partner is the slowest one of the slow node's."""
+
+    def slowed(one: int, two: int) -> float:
+        return many.slow(2, share=0.7)(one, two) * (0.99 if 4 in (one, two) else 1.0)
+
+    first, second = many.launch(8, many.rounds(8, slowed)), many.again(8, everybody(8), slowed)
+    finding = msgspec.structs.replace(SUBNETS, network="net1", nodes=(place,))
+    measured = msgspec.structs.replace(many.run(first, second), preflight=(finding,))
+    verdict = the(many.verdicts(measured), "outliers", Outcome.FAIL)
+    assert verdict.about.names == ("c3",)
+    assert ("overlapping" in verdict.cause) is quotes

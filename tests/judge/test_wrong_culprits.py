@@ -426,3 +426,13 @@ def test_a_slow_level_is_called_sound_only_if_a_pair_across_it_was_fast_alone(
     verdicts = many.verdicts(many.run(*launches), LEAVES)
     verdict = planted.the(verdicts, "outliers", Outcome.WARN)
     assert verdict.summary.startswith(words)
+
+
+@pytest.mark.parametrize(("place", "named"), [(3, True), (1, False)])
+def test_a_partner_s_token_bucket_does_not_explain_a_slow_node(place: int, named: bool) -> None:
+    """All the partner's own streams pass: its bucket does not bind."""
+    verdicts = many.verdicts(of_eight(many.slow(2, share=0.3), bucket, place))
+    verdict = planted.the(verdicts, "outliers", Outcome.FAIL)
+    assert verdict.about.names == ("c3",)
+    assert ("token bucket on c3" in verdict.cause) is named
+    assert "c1:eth0" not in verdict.cause

@@ -74,13 +74,15 @@ _LIMITS = {
 class Cause(msgspec.Struct, frozen=True):
     """A likely cause with its evidence and its remedy.
 
-    ``in_host`` is a cause in a host: it is reported even if a host limits the figure.
+    ``in_host`` is a cause in a host: it is reported even if a host limits the figure. ``node`` is
+    the node that has it, empty if it lies between nodes or is that of several.
     """
 
     cause: str
     remedy: str
     evidence: str = ""
     in_host: bool = False
+    node: str = ""
 
 
 class _Low(msgspec.Struct, frozen=True):
@@ -310,6 +312,7 @@ def _shaper(low: _Low) -> Iterator[Cause]:
                 f"on {node}: {remove}, or set the bucket to the link's rate",
                 f"{place} has a token bucket of {figures.link_rate(shaped)} (frames without"
                 " preamble, FCS and gap)",
+                node=node,
             )
 
 
@@ -332,6 +335,7 @@ def _slow_copy(low: _Low) -> Iterator[Cause]:
         " let MPI send from GPU memory directly (GPUDirect RDMA: nvidia-peermem or dma-buf, and"
         " RDMA instead of TCP)",
         in_host=True,
+        node=copy.node,
     )
 
 
@@ -369,6 +373,7 @@ def _far_adapter(low: _Low) -> Iterator[Cause]:
                 " binding",
                 f"adapter of {member.interface} on {member.node}: NUMA node {adapter_node};"
                 f" rank: {rank_text}",
+                node=member.node,
             )
 
 
@@ -386,6 +391,7 @@ def _slow_port(low: _Low) -> Iterator[Cause]:
                 f"on {member.node}: {show}; reseat or exchange the cable, and let both ends"
                 " negotiate the rate",
                 f"{member.node}:{member.interface} reports {figures.link_rate(speed)}",
+                node=member.node,
             )
 
 
@@ -413,6 +419,7 @@ def _slow_slot(low: _Low) -> Iterator[Cause]:
                 " (LnkSta beside LnkCap); reseat the adapter, or use a wider or faster slot",
                 f"{slot} of {place} has {figures.rate(data)} before packets' headers{of}",
                 in_host=True,
+                node=member.node,
             )
 
 
@@ -433,7 +440,7 @@ def _unused_rail(low: _Low) -> Iterator[Cause]:
             evidence = f"launch {launch.placed.launch}: {moved.node} sent by {listed}"
             if idle := without_traffic(sent, moved.payload_bytes):
                 where = f"{sentences.listed(idle)} of {moved.node} carried almost nothing"
-                yield Cause(f"{cause[0]}: {where}", cause[1], evidence)
+                yield Cause(f"{cause[0]}: {where}", cause[1], evidence, node=moved.node)
                 return
             if min(sent.values()) < UNEVEN * most:
                 slow = f"{moved.node}:{min(sent, key=lambda name: (sent[name], name))}"
@@ -443,6 +450,7 @@ def _unused_rail(low: _Low) -> Iterator[Cause]:
                     "measure each rail alone (fabricgauge check --network NAME), and compare rate,"
                     " width and slot of both (ibstat, lspci -vv)",
                     evidence,
+                    node=moved.node,
                 )
                 return
 
@@ -672,6 +680,7 @@ def _errors(low: _Low, many: bool) -> Iterator[Cause]:
                 remedy.format(place=place),
                 f"{trouble.counter} of {place} rose by {count:,} during the cases",
                 in_host=kind == "drops",
+                node=trouble.node if kind in ("errors", "drops") else "",
             )
 
 
@@ -766,16 +775,22 @@ def _losses(low: _Low, above: str) -> Iterator[Cause]:
 
 
 def _preflight(low: _Low, severity: Severity) -> Iterator[Cause]:
-    preflight, ends = low.stream.subject.run.preflight, low.stream.series.ends
+    preflight, series = low.stream.subject.run.preflight, low.stream.series
+    members = {member.node for member in low.network.members}
+    ends = members if series.of_pairs else series.ends
     return preflight_causes(preflight, severity, low.network.name, ends)
 
 
 def preflight_causes(
     preflight: Sequence[Finding], severity: Severity, network: str, ends: Collection[str]
 ) -> Iterator[Cause]:
+    """Yield findings about the ends of a pair, or about half of many nodes and more."""
+    fewest = 1 if len(ends) <= 2 else len(ends) / 2
     for finding in preflight:
         of_node = not finding.network and finding.check not in OF_AN_INTERFACE
-        about = finding.network == network or (of_node and set(ends) & set(finding.nodes))
+        concerned = {*finding.nodes, *finding.affects} & {*ends}
+        is_near = len(concerned) >= fewest or not finding.nodes
+        about = is_near and (finding.network == network or (of_node and bool(concerned)))
         if about and finding.severity is severity and finding.check not in NOT_A_CAUSE:
             mends = [
                 f"on {mend.node}: {sentences.command(mend.argv)}"
@@ -785,6 +800,7 @@ def preflight_causes(
                 f"{finding.where} {finding.what} (preflight check {finding.check})",
                 "; ".join(mends) or finding.remedy,
                 "; ".join(finding.evidence[:MOST_LINES]),
+                node=finding.nodes[0] if len(finding.nodes) == 1 else "",
             )
 
 

@@ -54,6 +54,7 @@ def tcp_limits(stream: Stream) -> Iterator[Cause]:
             f"the sender's buffer was the limit for {figures.percent(sends)} of the time with data"
             " under way",
             in_host=True,
+            node=sender,
         )
 
 
@@ -76,6 +77,7 @@ def _setting_limit(stream: Stream, node: str, setting: str, largest: int, share:
         f"{evidence}; the {_END[sends]} was the limit for {figures.percent(share)} of the time with"
         f" data under way{busy_text}",
         in_host=True,
+        node=node,
     )  # fmt: skip
 
 
@@ -99,6 +101,7 @@ def _window_limit(stream: Stream, node: str, share: float) -> Cause:
         f"the receiver's window was the limit for {figures.percent(share)} of the time with data"
         f" under way, without a queue in the network; {setting_text}",
         in_host=True,
+        node=node,
     )
 
 

@@ -288,7 +288,9 @@ def _find_causes(
     ]
     slowest = min(slow_streams, key=lambda stream: stream.fraction, default=None)
     likely_causes = () if slowest is None else causes.causes(slowest)
-    return tuple(cause for cause in likely_causes if cause.evidence)
+    # A partner's own trouble does not explain why the part is slow with all of them.
+    near = {"", *suspects, *_nodes_of(subject, finding)}
+    return tuple(cause for cause in likely_causes if cause.evidence and cause.node in near)
 
 
 def _slows(finding: PairFinding, way: Ends) -> bool:
