@@ -152,10 +152,7 @@ def _read_index(path: Path) -> BundleIndex:
     if not os.path.lexists(file):
         return BundleIndex()
     damaged = "; the answers can be read without it"
-    index = read_json(file, path, BundleIndex, damaged=damaged)
-    if index.version.partition(".")[0] != "1":
-        raise StoreError(f"{file} has version {index.version}; this program reads version 1")
-    return index
+    return read_json(file, path, BundleIndex, damaged=damaged, version="1.0")
 
 
 def _unread(path: Path) -> Iterator[str]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -46,14 +46,6 @@ JUDGED_FROM = (
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 _T = TypeVar("_T")
-
-
-class _Versioned(Protocol):
-    @property
-    def version(self) -> str: ...
-
-
-_V = TypeVar("_V", bound=_Versioned)
 
 
 class RunDirectory:
@@ -174,26 +166,14 @@ class RunDirectory:
             with writing.reporting("write", self.path / name):
                 self._appended.pop(name).close()
 
-    def read(self, name: str, kind: type[_T]) -> _T:
-        """Read a value.
+    def read(self, name: str, kind: type[_T], version: str = "") -> _T:
+        """Read a value, of a format of this major ``version`` if it has versions.
 
         Raises:
-            StoreError: the file is missing, unreadable or not valid.
+            StoreError: the file is missing, unreadable, not valid, or has another version.
         """
-        return read_json(self.path / name, self.path, kind, "is this a run directory?")
-
-    def read_version(self, name: str, kind: type[_V], version: str) -> _V:
-        """Read a value of this version of its format.
-
-        Raises:
-            StoreError: it cannot be read, or another version wrote it.
-        """
-        value = self.read(name, kind)
-        if value.version != version:
-            raise StoreError(
-                f"{self.path}/{name} has version {value.version}; this reads {version}"
-            )
-        return value
+        remedy = "is this a run directory?"
+        return read_json(self.path / name, self.path, kind, remedy, version=version)
 
     def read_lines(self, name: str, decode: Callable[[bytes], _T]) -> tuple[list[_T], list[str]]:
         """Return all lines that can be decoded, and a sentence for each other line."""
@@ -250,18 +230,30 @@ def write_json(path: Path, value: Any, within: Path) -> None:
     write_whole(path, msgspec.json.format(msgspec.json.encode(value), indent=1), within)
 
 
-def read_json(path: Path, within: Path, kind: type[_T], remedy: str = "", damaged: str = "") -> _T:
+def read_json(
+    path: Path, within: Path, kind: type[_T], remedy: str = "", damaged: str = "", version: str = ""
+) -> _T:
     """Return the value in a file below ``within``, through no link that leads out of it.
 
+    A value with a ``version`` must have the same major one.
+
     Raises:
-        StoreError: it cannot be read, with ``remedy``, or it is not valid, with ``damaged``.
+        StoreError: it cannot be read, with ``remedy``; it is not valid, with ``damaged``; or it has
+            another version.
     """
     with writing.reporting("read", path, remedy):
         content = reading.read_bytes(path, within)
     try:
-        return msgspec.json.decode(content, type=kind)
+        value = msgspec.json.decode(content, type=kind)
     except DAMAGED as error:
         raise StoreError(f"{path} is damaged: {error}{damaged}") from error
+    written = getattr(value, "version", "") if version else ""
+    if written.partition(".")[0] != version.partition(".")[0]:
+        raise StoreError(
+            f"{path} has version {written}; this program reads {version}: use the fabricgauge that"
+            " wrote it, or a newer one"
+        )
+    return value
 
 
 def is_run(path: Path) -> bool:

@@ -103,19 +103,9 @@ def write_fabric_and_plan(directory: RunDirectory, fabric: Fabric, plan: Plan) -
 
 def write_facts(directory: RunDirectory, facts: dict[str, str]) -> None:
     """Add facts about the environment that became known after the run's beginning."""
-    about = _read_about(directory)
+    about = directory.read("run.json", About, VERSION)
     environment = {**about.environment, **facts}
     directory.write("run.json", msgspec.structs.replace(about, environment=environment))
-
-
-def _read_about(directory: RunDirectory) -> About:
-    about = directory.read("run.json", About)
-    if about.version.partition(".")[0] != VERSION.partition(".")[0]:
-        raise StoreError(
-            f"{directory.path}/run.json has version {about.version}; this program reads"
-            f" {VERSION}: use the fabricgauge that wrote it, or a newer one"
-        )
-    return about
 
 
 def write_libraries(directory: RunDirectory, hashes: dict[str, str]) -> dict[str, str]:
@@ -143,7 +133,7 @@ def stored_request(directory: RunDirectory) -> MeasurementRequest:
     Raises:
         StoreError: the directory holds no run, or one that no check has begun.
     """
-    about = _read_about(directory)
+    about = directory.read("run.json", About, VERSION)
     if about.request is None:
         raise StoreError(
             f"{directory.path} cannot be resumed: run.json has no request; measure a new run"
@@ -170,7 +160,9 @@ def _add_run(directory: RunDirectory, lines: Iterable[_Line]) -> Iterator[_Line]
     """
     if not directory.stamp:
         has_about = directory.has("run.json")
-        directory.stamp = _read_about(directory).identity if has_about else directory.identity
+        directory.stamp = (
+            directory.read("run.json", About, VERSION).identity if has_about else directory.identity
+        )
     yield from (msgspec.structs.replace(line, run=directory.stamp) for line in lines)
 
 
@@ -186,7 +178,7 @@ def load(directory: RunDirectory) -> Run:
     Raises:
         StoreError: the directory holds no run, or one of its files cannot be read.
     """
-    about = _read_about(directory)
+    about = directory.read("run.json", About, VERSION)
     if not directory.has("plan.json"):
         raise StoreError(
             f"{directory.path} has no measurements yet; read the results of a submitted run's jobs"

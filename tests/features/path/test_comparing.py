@@ -22,7 +22,7 @@ def path(functions: list[dict[str, object]], **other: object) -> CallPath:
 
 
 def paths(mpi: str, *those: CallPath) -> CallPaths:
-    return CallPaths("", "", mpi, "2026-01-01T00:00:00Z", mpi, ("c1",), {}, those)
+    return CallPaths("", mpi, "2026-01-01T00:00:00Z", mpi, ("c1",), {}, those)
 
 
 A = paths(

@@ -340,7 +340,7 @@ def test_a_second_interrupt_keeps_the_measured_soak(
     )  # fmt: skip
     with pytest.raises(KeyboardInterrupt):
         soaking.soak(context, 60.0, 0.05, answers=True)
-    stored = directory.read_version(SOAKED, Soaked, VERSION)
+    stored = directory.read(SOAKED, Soaked, VERSION)
     assert stored.soaked_s == 20.0 and stored.answers[0].loaded.asked == ROUNDS_BEFORE
 
 

@@ -15,7 +15,6 @@ import msgspec
 from fabricgauge.features.history.drift import ChooseReference, Reference
 from fabricgauge.features.history.reading import parse_time
 from fabricgauge.features.history.values import History, SeriesKey
-from fabricgauge.model.errors import StoreError
 from fabricgauge.store.files.writing import make_folder, reporting
 from fabricgauge.store.run_directory import now_utc, read_json, write_json
 
@@ -58,9 +57,7 @@ def read_baselines(root: Path) -> tuple[tuple[Path, Baseline], ...]:
     hint = "; delete it, or restore it: it is a baseline of the history"
     baselines = []
     for path in reversed(paths):
-        baseline = read_json(path, root, Baseline, damaged=hint)
-        if baseline.version.partition(".")[0] != VERSION.partition(".")[0]:
-            raise StoreError(f"{path} has version {baseline.version}; this program reads {VERSION}")
+        baseline = read_json(path, root, Baseline, damaged=hint, version=VERSION)
         baselines.append((path, baseline))
     return tuple(baselines)
 

@@ -17,7 +17,7 @@ from fabricgauge.features.path.programs import (
     programs_on_nodes,
 )
 from fabricgauge.features.path.sde import reference_paths, sde_files, sde_paths
-from fabricgauge.features.path.values import FORMAT, VERSION, CallPath, CallPaths, TracedCall
+from fabricgauge.features.path.values import VERSION, CallPath, CallPaths, TracedCall
 from fabricgauge.logs.references.interface import REFERENCE_PREFIX, is_reference, reference
 from fabricgauge.model.engine import Engine
 from fabricgauge.model.errors import StoreError, UsageError
@@ -119,7 +119,7 @@ def trace(study: Study, target: Target, directory: RunDirectory) -> tuple[CallPa
     if programs.ready_made:
         built = {"tracer": "ready-made"}
     paths = CallPaths(
-        FORMAT, VERSION, directory.identity, about_run.started_utc,
+        VERSION, directory.identity, about_run.started_utc,
         f"{programs.mpi.kind} {programs.mpi.version}", target.access.nodes,
         {**about_run.environment, **built}, (),
         target.access.virtual,
@@ -144,13 +144,7 @@ def read_paths(directory: RunDirectory) -> CallPaths:
     Raises:
         StoreError: it has none, or those of another format.
     """
-    stored = directory.read(FILE, CallPaths)
-    major = VERSION.partition(".")[0]
-    if stored.format != FORMAT or stored.version.partition(".")[0] != major:
-        raise StoreError(
-            f"{directory.path} has {stored.format} {stored.version}; this program reads {VERSION}"
-        )
-    return stored
+    return directory.read(FILE, CallPaths, VERSION)
 
 
 def stored_paths(root: Path, name: str) -> CallPaths:

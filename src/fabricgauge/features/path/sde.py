@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from fabricgauge.features.path.values import (
     CALLS,
-    FORMAT,
     REGION,
     UNKNOWN,
     VERSION,
@@ -111,9 +110,7 @@ def sde_paths(name: str, texts: Iterable[str]) -> CallPaths:
         )
     path = CallPath(REGION, 0, 1, UNKNOWN, ((call.instructions, 1),), call, problem=problem)
     kinds = ", ".join(parts)
-    return CallPaths(
-        FORMAT, VERSION, name, "recorded by Intel SDE", name, (), {"files": kinds}, (path,)
-    )
+    return CallPaths(VERSION, name, "recorded by Intel SDE", name, (), {"files": kinds}, (path,))
 
 
 def _read_file(name: str, lines: Sequence[str]) -> tuple[str, TracedCall]:
@@ -264,6 +261,6 @@ def reference_paths(reference: Reference) -> CallPaths:
     path = CallPath("send", 4, 2, "network", ((total, 1),), call)
     environment = {"hardware": reference.hardware, "software": reference.software}
     return CallPaths(
-        FORMAT, VERSION, reference.name, reference.provenance, reference.name, (), environment,
+        VERSION, reference.name, reference.provenance, reference.name, (), environment,
         (path,),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import msgspec
 
-FORMAT, VERSION = "fabricgauge-call-paths", "1.0"
+VERSION = "1.0"
 
 #: The program that makes the calls. Libraries linked into it count under its name.
 CALLS = "fabricgauge-path-calls"
@@ -134,10 +134,9 @@ class CallPath(msgspec.Struct, frozen=True):
         return first.object == CALLS and not first.function.endswith("@plt")
 
 
-class CallPaths(msgspec.Struct, frozen=True):
+class CallPaths(msgspec.Struct, frozen=True, tag_field="format", tag="fabricgauge-call-paths"):
     """All paths of one run, with its MPI and environment."""
 
-    format: str
     version: str
     identity: str
     started_utc: str

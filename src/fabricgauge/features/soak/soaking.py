@@ -495,6 +495,6 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
     """Print a stored soak, return its outcome; None if the directory has none."""
     if not (directory.path / SOAKED).exists():
         return None
-    soaked = directory.read_version(SOAKED, Soaked, VERSION)
+    soaked = directory.read(SOAKED, Soaked, VERSION)
     print_report("soak", soaked, format_name, to, run_directory=str(directory.path))
     return judge(soaked)[0]
