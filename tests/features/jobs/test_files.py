@@ -10,6 +10,7 @@ from tests.features.jobs.test_pair_queue import ENGINE
 
 from fabricgauge.check.plan.round_robin import pair_plan
 from fabricgauge.check.target import Target
+from fabricgauge.features.jobs import submit
 from fabricgauge.features.jobs.attempts import ClaimedAttempts, end_of_launch, find_attempts
 from fabricgauge.features.jobs.collect import GaveUp, collect_results
 from fabricgauge.features.jobs.job import limit_s
@@ -23,9 +24,11 @@ from fabricgauge.model.finding import Finding
 from fabricgauge.model.host_access import HostAccess
 from fabricgauge.model.measurement import Footer
 from fabricgauge.model.plan import Case, PlannedLaunch, Stopping
+from fabricgauge.model.progress import SILENT
 from fabricgauge.model.request import MeasurementRequest
 from fabricgauge.nodes import process
 from fabricgauge.nodes.process import Completed
+from fabricgauge.store import settings
 from fabricgauge.store.run_directory import RunDirectory
 from fabricgauge.store.run_files import (
     About,
@@ -156,6 +159,17 @@ def test_a_first_node_without_room_leaves_the_others_to_another_job(
     written = write_rest_job(directory, TARGET, batch, ENGINE, "")
     assert {"--nodes=2", "--nodelist=c2,c3", "--partition=p"} <= set(written.options)
     assert {node for launch in written.job.launches for node in launch.nodes} == {"0", "1"}
+
+
+def test_collect_names_the_command_that_measures_the_other_nodes(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def collect(*_: object) -> None:
+        raise GaveUp("job 7 measured nothing: c1 cannot measure: no room")
+
+    monkeypatch.setattr(submit, "_collect", collect)
+    with pytest.raises(CannotRun, match=f"no room. fabricgauge submit --resume {directory.path}"):
+        submit.wait_and_judge(directory, settings.load(()), SILENT, most_jobs=0)
 
 
 def test_hostile_nodes_are_no_nodes(directory: RunDirectory) -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,7 @@ from tests.features.jobs.slurm_lab import (
 )
 from tests.lab.conftest import on
 
+from fabricgauge.features.slurm_lab import cluster
 from fabricgauge.lab.host_access import entry
 from fabricgauge.lab.state import LabState
 from fabricgauge.store.run_directory import RunDirectory
@@ -273,6 +274,30 @@ def test_nodes_that_cannot_hold_the_programs_are_named_and_the_rest_is_measured(
     for node, reason in (("c1", REASONS["c3"]), ("c4", REASONS["c4"])):
         assert f"{node} cannot measure" in coverage and reason in coverage, done.text
     assert '"nodes":["c2","c3"]' in (done.path / "launches.jsonl").read_text()
+    assert done.outcomes("path") == {"PASS"}, done.text
+
+
+@pytest.mark.slow
+def test_results_outlive_a_job_whose_tmp_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """job_container/tmpfs gives each job a /tmp and a /dev/shm that end with it."""
+
+    def write_conf(directory: Path, nodes: Sequence[str], mpi: str, emulated: bool = False) -> None:
+        write(directory, nodes, mpi, emulated)
+        base = "AutoBasePath=true\nBasePath=/run/containers\n"
+        (directory / "etc" / "job_container.conf").write_text(base)
+        with (directory / "etc" / "slurm.conf").open("a") as conf:
+            conf.write("JobContainerType=job_container/tmpfs\nPrologFlags=Contain\n")
+
+    write = cluster._write_conf
+    monkeypatch.setattr(cluster, "_write_conf", write_conf)
+    with slurm_lab("own-tmp", nodes=2) as state:
+        on(state, "head", "srun", "-N", "2", "true", check=False)  # the first one may be too early
+        hide(state.name, {"c1": "size=90m", "c2": "size=90m"})
+        words = ("submit", "--carry", "--mpi", "mpich", "-N", "2", "-o", str(tmp_path), *SHORT)
+        done = Checked(on_head(state, *words), tmp_path)
+    assert done.outcomes("completeness") == {"PASS"}, done.text
     assert done.outcomes("path") == {"PASS"}, done.text
 
 

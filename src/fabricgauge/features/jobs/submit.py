@@ -100,9 +100,10 @@ def wait_and_judge(
         try:
             context, judged = _collect(directory, target)
             break
-        except GaveUp:
+        except GaveUp as error:
             if not jobs_left:
-                raise
+                next_step = f"fabricgauge submit --resume {directory.path} measures the other nodes"
+                raise CannotRun(f"{error}. {next_step}") from error
             jobs_left -= 1
             engine = engine_for(batch.mpi, progress)
             submit_job(write_rest_job(directory, target, batch, engine, ""), directory)

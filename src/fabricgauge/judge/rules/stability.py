@@ -243,7 +243,8 @@ def _unsteady(subject: Subject) -> Iterator[tuple[Outcome, UnsteadyRate, str]]:
 def _lagging(subject: Subject) -> Iterator[str]:
     """Yield connections that moved nothing, and groups slower than others at the same time."""
     for curve in subject.curves:
-        if (silent := curve.settings.get("silent streams")) and curve.pattern:
+        silent = curve.settings.get("silent streams")
+        if silent and not curve.what.endswith("mean per connection"):
             yield f"{curve.name}: {silent} of {curve.settings['streams']} connections moved nothing"
     groups = [curve for curve in subject.curves if "group" in curve.settings and curve.points]
     of_one_table = group_by(groups, lambda curve: (*_table(curve), curve.quantity))

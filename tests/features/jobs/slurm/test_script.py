@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import subprocess
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -417,6 +418,29 @@ def test_a_first_node_that_can_hold_nothing_tells_slurm_why(
     (attempt,) = find_attempts(directory.path / "raw")
     assert attempt.gave_up and attempt.nodes == ("c1", "c2", "c3")
     assert list(attempt.unable()) == ["c1"] and reason in attempt.unable()["c1"]
+
+
+@pytest.mark.parametrize(
+    ("root", "point", "is_own"),
+    [
+        ("/fgcontainer/c1/4711/.4711", "/tmp", True), ("/4711/.4711", "/tmp", True),
+        ("/slurm.4711.0/tmp", "/tmp", True), ("/", "/tmp", False),
+        ("/14711/.14711", "/tmp", False), ("/4711/.4711", "/scratch", False),
+    ],
+)  # fmt: skip
+def test_a_folder_of_the_job_alone_is_known_by_its_mount(
+    tmp_path: Path, root: str, point: str, is_own: bool
+) -> None:
+    mounts = (
+        f"309 308 0:23 / /dev/shm rw - tmpfs tmpfs rw\n322 292 0:64 {root} {point} rw - tmpfs x\n"
+    )
+    (tmp_path / "mountinfo").write_text(mounts)
+    steps = resources.files("fabricgauge.features.jobs.slurm").joinpath("steps.sh").read_text()
+    done = subprocess.run(
+        ["sh", "-c", f"{steps}\ntmp_is_of_job {tmp_path / 'mountinfo'}"],
+        env={"PATH": "/usr/bin:/bin", "SLURM_JOB_ID": "4711"}, check=False,
+    )  # fmt: skip
+    assert (done.returncode == 0) == is_own
 
 
 @pytest.mark.parametrize("run_dir", ["/no/such/run", ""])

@@ -53,8 +53,24 @@ put_programs() {
         "$library" $sonames
 }
 
+# tmp_is_of_job MOUNTINFO: whether /tmp is this job's alone, and removed with it, as /dev/shm is then
+# (job_container.conf(5): BasePath/JOBID/.JOBID is mounted there).
+tmp_is_of_job() {
+    awk -v job="$SLURM_JOB_ID" '
+        $5 == "/tmp" && $4 ~ "(^|[^0-9])" job "([^0-9]|$)" { is_own = 1 }
+        END { exit !is_own }' "$1" 2>/dev/null
+}
+
 # fill BASE PLACE: put the files of the job into PLACE on this node; print why it cannot.
 fill() {
+    case $2 in
+    /tmp/* | /dev/shm/*)
+        [ -n "$run_dir" ] || ! tmp_is_of_job /proc/self/mountinfo || {
+            echo "$1 is removed with the job"
+            return
+        }
+        ;;
+    esac
     reason=$(on_this_node own_folder "$1")
     [ -z "$reason" ] || { echo "$reason"; return; }
     trouble=$({ mkdir -p -- "$2/raw" && cd -- "$2" && write_files; } 2>&1) ||
