@@ -41,6 +41,8 @@ FEW = 16
 #: others fit a box; divisions of a box before its tables are judged one by one; and changes of the
 #: outcome with the level at which boxes are cut.
 PEELED, MOST_DIVISIONS, MOST_CUTS = 0.01, 3, 32
+#: Tables of a box that are judged beside its corners: one in ten that differs shows among so many.
+ASKED = 32
 #: Tables of an outcome that are named at most: a person reads no more.
 MOST_NAMED = {Outcome.INVALID: 50, Outcome.FAIL: 50, Outcome.INCONCLUSIVE: 10, Outcome.WARN: 10}
 #: Tables named at each end of the figures, and lines of an outcome that a report lists.
@@ -299,8 +301,13 @@ class _Family:
         return is_odd
 
     def _fit_box(self, rows: _Indices) -> bool:
-        """Check whether all corners of the tables' box are judged alike; note the outcome then."""
+        """Check whether all corners of the tables' box are judged alike; note the outcome then.
+
+        So must be some of its tables, or a rough few would speak for a smooth many.
+        """
         sign = self._sign(int(rows[0]))
+        if any(self._sign(row) != sign for row in rows[:: max(1, len(rows) // ASKED)].tolist()):
+            return False
         if any(self._judge(corner) != sign for corner in self._corners(rows)):
             return False
         self._found[sign].append(rows)

@@ -184,8 +184,9 @@ class Folder:
 
     def __init__(self, fold_from: int) -> None:
         self._fold_from = fold_from
-        self._counts: Counter[object] = Counter()
-        self._tries: Counter[object] = Counter()
+        #: By a key's hash: a log may have thousands of headings.
+        self._counts: Counter[int] = Counter()
+        self._tries: Counter[int] = Counter()
         self._rows: defaultdict[object, list[Table]] = defaultdict(list)
         self._open: list[SuiteCurve] = []
         self._held: _Closed | None = None
@@ -302,10 +303,10 @@ class Folder:
         template = self._template
         if template and key == template.keys[-1] and table[0].first_line >= self._since_line:
             self._is_sure = True
-        self._counts[key] += 1
-        if self._counts[key] > self._fold_from - _LEAST_SAMPLES * _MOST_TABLES:
+        self._counts[hash(key)] += 1
+        if self._counts[hash(key)] > self._fold_from - _LEAST_SAMPLES * _MOST_TABLES:
             self._learn(_Closed(key, table))
-        if self._counts[key] <= self._fold_from:
+        if self._counts[hash(key)] <= self._fold_from:
             yield from table
             return
         held, self._held = self._held, _Closed(key, table)
@@ -322,14 +323,14 @@ class Folder:
         history.append(closed)
         del history[: -_MOST_SAMPLES * _MOST_TABLES]
         if (
-            self._counts[closed.key] < self._fold_from
+            self._counts[hash(closed.key)] < self._fold_from
             or len(self._templates) >= _MOST_TEMPLATES
             or any(closed.key in template.keys for template in self._templates)
         ):
             return
         # Attempts become rarer: text that never repeats costs little.
-        self._tries[closed.key] += 1
-        if self._tries[closed.key] & (self._tries[closed.key] - 1):
+        self._tries[hash(closed.key)] += 1
+        if self._tries[hash(closed.key)] & (self._tries[hash(closed.key)] - 1):
             return
         keys = [known.key for known in reversed(history[:-1])]
         if closed.key not in keys[:_MOST_TABLES]:
