@@ -56,7 +56,7 @@ PAIRS = FULL.replace("Bandwidth Test", "Multiple Bandwidth / Message Rate Test")
     [
         (log("osu/5.7.1--mbw-same-node.out"), INVALID),
         ("$ mpirun -np 4 --host c1:2,c2:2 --map-by node osu_mbw_mr\n" + PAIRS, INVALID),
-        ("$ mpirun -np 4 --host c1:2,c2:2 osu_mbw_mr\n" + PAIRS, SKIPPED),
+        ("$ mpirun -np 4 --host c1:2,c2:2 osu_mbw_mr\n" + PAIRS, PASS),
         (PAIRS, SKIPPED),
     ],
 )
