@@ -273,6 +273,94 @@ def test_a_late_node_of_three_is_suspected_after_a_single_pass(
     assert ("c3" in verdict.summary) is suspected
 
 
+def without(launch: Launch, lost: Callable[[int, int], bool]) -> Launch:
+    """The launch without a figure of these pairs of ranks, in all its rounds."""
+    fields = ("origins", "targets", "samples", "minimum_ps", "median_ps", "quartile_ps")
+    kept = [
+        msgspec.structs.replace(
+            turn,
+            **{
+                field: tuple(
+                    value
+                    for value, *ends in zip(
+                        getattr(turn, field), turn.origins, turn.targets, strict=True
+                    )
+                    if not lost(*ends)
+                )
+                for field in fields
+            },
+        )
+        for turn in launch.rounds
+    ]
+    return msgspec.structs.replace(launch, rounds=tuple(kept))
+
+
+@pytest.mark.parametrize(
+    ("lost", "outcome"),
+    [
+        (lambda one, two: False, Outcome.PASS),
+        (lambda one, two: {one, two} == {1, 4}, Outcome.WARN),
+        (lambda one, two: 2 in (one, two), Outcome.INCONCLUSIVE),
+        (lambda one, two: (one + two) % 2 == 1, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_planned_pairs_without_a_figure_do_not_pass(
+    lost: Callable[[int, int], bool], outcome: Outcome
+) -> None:
+    launch = many.launch(8, many.rounds(8))
+    run = msgspec.structs.replace(many.run(without(launch, lost)), plan=planted.plan_of([launch]))
+    found = many.verdicts(run)
+    (verdict,) = planted.by_rule(found, "completeness")
+    assert verdict.outcome is outcome
+    assert overall(found) is outcome
+    assert ("none of c3" in verdict.summary) is (lost(2, 4) and lost(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("share", "latency_s", "rule"),
+    [(1.02, 11e-6, ""), (1.6, 11e-6, "above-ceiling"), (0.99, 0.3e-6, "floor")],
+)
+def test_a_single_pair_that_is_better_than_the_network_makes_it_invalid(
+    share: float, latency_s: float, rule: str
+) -> None:
+    def rate(one: int, two: int) -> float:
+        return share if (one, two) == (0, 1) else many.sound(one, two)
+
+    def late(one: int, two: int) -> float:
+        return latency_s if (one, two) == (0, 1) else many.even(one, two)
+
+    found = many.verdicts(many.run(many.launch(8, many.rounds(8, rate, late))))
+    invalid = {one.rule for one in found if one.outcome is Outcome.INVALID}
+    assert invalid == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("busy", "outcome"),
+    [({2}, Outcome.INCONCLUSIVE), (set(), Outcome.FAIL), ({*range(8)}, Outcome.FAIL)],
+)
+def test_interrupts_that_fill_a_processor_of_the_slow_node_alone_excuse_its_link(
+    busy: set[int], outcome: Outcome
+) -> None:
+    slowed = many.slow(2, share=0.4)
+    first, second = many.launch(8, many.rounds(8, slowed)), many.again(8, everybody(8), slowed)
+    cases = tuple(
+        msgspec.structs.replace(
+            case,
+            processors=tuple(
+                msgspec.structs.replace(
+                    planted.QUIET, rank=rank, busiest_softirq_share=0.98 if rank in busy else 0.1
+                )
+                for rank in (case.origin, case.target)
+            ),
+        )
+        for case in second.measurements
+    )
+    run = many.run(first, msgspec.structs.replace(second, measurements=cases))
+    (verdict,) = planted.by_rule(many.verdicts(run), "outliers")
+    assert verdict.outcome is outcome
+    assert verdict.about.names == ("c3",)
+
+
 def bucket(node: Node) -> Node:
     port = node.interfaces[0]
     shaped = msgspec.structs.replace(port, shaper=Shaper(0.5e9 * 1514 / 1538, 32768))

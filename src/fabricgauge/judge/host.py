@@ -319,6 +319,7 @@ def explain_by_waiting(
 
     ``speed_share`` is their speed relative to the good pairs, which wait as well if all hosts are
     busy. A pair is not excused if its fault is proved, or if it is as steady as only a wire is.
+    Interrupts that fill a processor of most suspect pairs, and of no good one, are an excuse too.
     Pairs that carry the same, as only one wire makes them, are not excused either. For all other
     pairs, waiting that the nodes do not show is an excuse.
     """
@@ -327,6 +328,12 @@ def explain_by_waiting(
     ]
     if held and 2 * len(held) >= len(suspects):
         yield held[0]
+        return
+    interrupts = [next(_bottom_halves(suspect), "") for suspect in suspects]
+    is_usual = any(any(_bottom_halves(stream)) for stream in good_streams)
+    is_proved = any(any(prove_causes(suspect, True)) for suspect in suspects)
+    if 2 * sum(map(bool, interrupts)) > len(suspects) and not (is_usual or is_proved):
+        yield next(filter(None, interrupts))
         return
     usual = median_or_zero(_longest(stream)[0] for stream in good_streams)
     unshown: list[Stream] = []

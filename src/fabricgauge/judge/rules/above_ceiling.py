@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from fabricgauge.judge.interface import NO_SERIES, STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.judge.rules import floor
 from fabricgauge.judge.stats.series import Point, Series
@@ -13,7 +15,7 @@ from fabricgauge.model.absence import Skipped
 from fabricgauge.model.ceiling import Ceiling
 from fabricgauge.model.suite import SuiteCurve, SuitePoint
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
-from fabricgauge.model.words import figures, patterns
+from fabricgauge.model.words import figures, patterns, sentences
 
 ID = "above-ceiling"
 
@@ -40,6 +42,12 @@ _COLLECTIVES = re.compile(
     r"(osu_(xccl_)?)?(?P<parts>i)?(all(reduce|gatherv?|toallv?)|(?P<root>bcast))(_persistent)?"
 )
 _WHOLE = ("alone", "with computation meanwhile")
+
+
+#: A single pair this many times above the ceiling did not cross the network, by our reckoning.
+FAR = 1.25
+#: Pairs that are listed.
+MOST_PAIRS = 6
 
 
 class _Excess(NamedTuple):
@@ -79,6 +87,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
         return Verdict(Outcome.INCONCLUSIVE, unplaced, cause=UNPLACED, remedy=STATE_NODES)
     if surely or perhaps:
         return _above(subject, ceiling, surely or perhaps, sure=bool(surely))
+    collectives += _quick_pairs(subject, ceiling)
     if collectives:
         outcome = Outcome.INVALID if subject.claimed else Outcome.WARN
         return Verdict(outcome, collectives[0], None, None, tuple(collectives[:6]), *_SURE)
@@ -116,6 +125,25 @@ def _excesses(subject: Subject, ceiling: Ceiling) -> list[_Excess]:
             shares = least_s / min(slow_ends_s) - 1.0, least_s / point.time.value - 1.0
             excesses.append(_Excess(series, point, *shares))
     return excesses
+
+
+def _quick_pairs(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
+    """Yield pairs that carry far more than the network; a few samples after a stall may do more."""
+    if subject.by_suite or subject.imported:
+        return
+    most = FAR * ceiling.payload_bytes_per_s
+    for matrix in (analysis.matrix for analysis in subject.pairs):
+        # The burst of a token bucket leaves at once.
+        least_bytes = max(1, matrix.message_bytes - ceiling.burst_bytes) / matrix.message_bytes
+        if matrix.quantity != "bandwidth":
+            continue
+        for origin, target in np.argwhere(matrix.values * least_bytes > most)[:MOST_PAIRS]:
+            rate = figures.rate(float(matrix.values[origin, target]))
+            yield (
+                f"{sentences.direction(matrix.nodes[origin], matrix.nodes[target])}: {rate}"
+                f" {figures.at(matrix.message_bytes)} in the round robin, and the ceiling is"
+                f" {figures.rate(ceiling.payload_bytes_per_s)}"
+            )
 
 
 def _quick_collectives(subject: Subject, ceiling: Ceiling) -> Iterator[str]:

@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from fabricgauge.judge.interface import Subject, case_names, judge_networks
 from fabricgauge.model.absence import Skipped
+from fabricgauge.model.pairs import PairPass
+from fabricgauge.model.passes import passes_of
+from fabricgauge.model.plan import rounds
 from fabricgauge.model.run import IMPORTED, INTERRUPTED, UNSTORED, Launch
 from fabricgauge.model.suite import LIMITED, UNREADABLE, SuiteCurve, UnparsedLine
 from fabricgauge.model.verdict import Figure, Outcome, Threshold, Verdict
@@ -17,6 +22,8 @@ _WHOLE_LOGS = "import the whole logs, and only logs; the tables that were read a
 _MOST_LINES_BEHIND = 3
 #: Patterns that every MPI and transport can measure: no reason excuses that none was measured.
 _BASIC = ("latency", "bandwidth")
+#: A smaller share of pairs without a figure is a warning, by our reckoning.
+MOST_UNMET = 0.1
 _AGAIN = "remove the reason of the skipped cases, then measure again"
 _TWO_RUNS = (
     "files of two runs were copied into one directory, or records were added to a run",
@@ -46,6 +53,8 @@ def judge(subject: Subject) -> Verdict | Skipped:
             Outcome.INCONCLUSIVE, f"nothing was measured of {sentences.listed(ways, 2)}", figure,
             threshold, ways, "all its cases were skipped", _AGAIN,
         )  # fmt: skip
+    if not lost and (unmet := _find_unmet_pairs(subject)):
+        return unmet
     if not lost:
         cases = (case for launch in subject.launches for case in launch.measurements)
         # A case that was skipped with a reason counts as a result.
@@ -76,6 +85,42 @@ def judge(subject: Subject) -> Verdict | Skipped:
         ends[0] if ends else cause,
         f"{_next_step(subject, bool(reasons))}measure the rest: {sentences.resume(subject.run)}",
     )  # fmt: skip
+
+
+def _find_unmet_pairs(subject: Subject) -> Verdict | None:
+    """Judge planned pairs without a figure; None if each pair of the planned rounds has one."""
+    worst: tuple[float, Verdict] | None = None
+    for launch in subject.launches if subject.pairs else ():
+        planned = [p for p in subject.planned if p.number == launch.number]
+        cases = {case.name: case for plan in planned for case in plan.cases}
+        best: dict[str, tuple[int, PairPass]] = {}
+        for pair_pass in passes_of(launch):
+            count = int(np.isfinite(pair_pass.values).sum())
+            if pair_pass.case in cases and count > best.get(pair_pass.case, (-1, pair_pass))[0]:
+                best[pair_pass.case] = count, pair_pass
+        for name, (count, pair_pass) in best.items():
+            case, ranks = cases[name], cases[name].ranks or len(launch.nodes)
+            # A figure of a pair stands in both directions.
+            expected = 2 * (len(case.rounds) or rounds(ranks)) * (ranks // 2)
+            if count >= expected:
+                continue
+            absent = [launch.nodes[rank] for rank in np.flatnonzero(~pair_pass.ranks)[:ranks]]
+            share = 1.0 - count / expected
+            few = share < MOST_UNMET and (len(case.rounds) > 1 or not absent)
+            who = f": none of {sentences.listed(absent, 3)}" if absent and not few else ""
+            verdict = Verdict(
+                Outcome.WARN if few else Outcome.INCONCLUSIVE,
+                f"launch {launch.number}: {expected - count:,} of {expected:,} planned directed"
+                f" pairs have no figure in {name}{who}",
+                Figure(1.0 - share, "share", "of the planned pairs have a figure"),
+                Threshold(1.0, "share", "equal to", "the run's own plan"),
+                (), "the pairs were not measured, or the stored records are not whole",
+                "measure again; if it is the same, measure these nodes in pairs: fabricgauge check"
+                " -w and their names",
+            )  # fmt: skip
+            if worst is None or share > worst[0]:
+                worst = share, verdict
+    return worst[1] if worst else None
 
 
 def _find_skipped_ways(subject: Subject) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 import msgspec
+import numpy as np
 
 from fabricgauge.judge.interface import STATE_NODES, UNPLACED, Subject, judge_networks
 from fabricgauge.model.absence import Skipped
@@ -132,6 +133,18 @@ def _times(subject: Subject) -> Iterator[_Time]:
                 continue  # it need not cross the network
             at_bytes = point.message_bytes
             yield _Time(name, what, at_bytes, point.time, limit, apart, point.sized)
+    for analysis in () if subject.imported else subject.pairs:
+        matrix = analysis.matrix
+        if matrix.quantity != "latency" or not matrix.message_bytes or not matrix.coverage:
+            continue
+        first, second = np.unravel_index(np.nanargmin(matrix.values), matrix.values.shape)
+        best = float(matrix.values[first, second])
+        ends = f"{matrix.nodes[first]} and {matrix.nodes[second]}"
+        yield _Time(
+            ends, f"half round trip of {ends}", matrix.message_bytes,
+            Estimate(best, best, best, 0.0, len(matrix.repeats), 0),
+            f"floor.{subject.crossed_medium(None)}",
+        )  # fmt: skip
     for curve in subject.curves:
         name = curve.benchmark.lower()
         if curve.quantity != "time" or curve.ranks == 1 or not _ALL.fullmatch(name):
