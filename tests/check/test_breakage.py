@@ -231,7 +231,9 @@ def test_a_segmentation_fault_in_gpu_memory_blames_the_mpi_and_no_node(
     context: RunContext,
 ) -> None:
     """Recorded with a UCX that did not see CUDA's allocations, on a sound machine."""
-    output = find_culprits(context, broken(printed=SEGMENTATION_FAULT, memory="cuda"), never)
+    lost = {"c1": "its rank is gone"}
+    failed = broken(printed=SEGMENTATION_FAULT, memory="cuda", lost=lost)
+    output = find_culprits(context, failed, never)
     (finding,) = output.findings
     assert (finding.where, finding.nodes, output.culprits) == ("the MPI", (), ())
     assert "SIGSEGV" in finding.what and "cuda memory" in finding.what

@@ -88,20 +88,36 @@ class FailedLaunch(msgspec.Struct, frozen=True):
 def find_culprits(context: RunContext, failed: FailedLaunch, breaks: Breaks) -> CulpritFindings:
     """Find the culprits, cheapest evidence first.
 
-    The order is: the ranks' states, connections, the launcher's output, the nodes' settings, and at
+    The order is: the memory of the buffers, the ranks' states, connections, the launcher's output, the nodes' settings, and at
     last launches of fewer nodes.
     """
     launch = failed.launch
     if context.target.simulation or len(set(launch.nodes)) < 2:
         return CulpritFindings()
     return (
-        culprit_from_states(failed)
+        culprit_from_memory(failed)
+        or culprit_from_states(failed)
         or culprit_from_unanswered(context.fabric, failed)
         or _culprit_from_connections(context, failed)
         or culprit_from_output(failed)
         or _culprit_from_settings(context, failed)
         or _culprit_from_search(context, failed, breaks)
     )
+
+
+def culprit_from_memory(failed: FailedLaunch) -> CulpritFindings | None:
+    """Return the MPI if a segmentation fault ended a rank whose buffers are not the host's.
+
+    The node is sound: an MPI that is not built for its GPU reads the GPU's memory as the host's.
+    """
+    lost = find_lost_rank(failed.printed, failed.launch.nodes) if failed.memory else None
+    if lost is None or not any(word in lost.event for word in _SEGMENTATION_FAULTS):
+        return None
+    evidence = (f"launch {failed.launch.number}: {', '.join(lost.nodes)}: {lost.line}",)
+    trouble = f"{lost.event} at a message in {failed.memory} memory"
+    finding = _finding(failed.launch, (), trouble, evidence)
+    finding = msgspec.structs.replace(finding, where=_MPI, remedy=_MEMORY_REMEDY)
+    return CulpritFindings((finding,))
 
 
 def culprit_from_states(failed: FailedLaunch) -> CulpritFindings | None:
@@ -158,13 +174,6 @@ def culprit_from_output(failed: FailedLaunch) -> CulpritFindings | None:
     if lost is None:
         return None
     evidence = (f"launch {failed.launch.number}: {lost.line}",)
-    if failed.memory and any(word in lost.event for word in _SEGMENTATION_FAULTS):
-        # The node is sound: an MPI that is not built for the GPU reads its memory and is ended.
-        trouble = f"{lost.event} at a message in {failed.memory} memory"
-        finding = msgspec.structs.replace(
-            _finding(failed.launch, (), trouble, evidence), remedy=_MEMORY_REMEDY, where=_MPI
-        )
-        return CulpritFindings((finding,))
     finding = _finding(failed.launch, lost.nodes, lost.event, evidence)
     return CulpritFindings((finding,), (_culprit(lost.nodes),))
 

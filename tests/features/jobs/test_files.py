@@ -227,6 +227,21 @@ def test_of_a_job_of_two_nodes_that_measured_nothing_both_are_named(
     assert [each.nodes for each in one.ended.culprits] == [named]
 
 
+@pytest.mark.parametrize(("memory", "where"), [("cuda", "the MPI"), ("", "c2")])
+def test_a_segmentation_fault_in_gpu_memory_names_no_node(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, memory: str, where: str
+) -> None:
+    monkeypatch.setattr(process, "run", lambda *_, **__: Completed(("sinfo",), 0, "", "", 0.1))
+    folder = directory.path / "raw" / "launch-01-1"
+    folder.mkdir(parents=True)
+    (folder / "exit").write_text("139\n")
+    (folder / "stderr.txt").write_text("srun: error: c2: task 1: Segmentation fault\n")
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2"), ())
+    ClaimedAttempts(directory, memory).claim(launch, 1, folder, "completed")
+    (line,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
+    assert [culprit.where for culprit in line.ended.culprits] == [where]
+
+
 def test_a_dead_pair_is_named_by_the_jobs_of_single_pairs(tmp_path: Path) -> None:
     """Each job lets its two nodes connect: only those of c1 and c3 fail, so no node is dead."""
     made = RunDirectory.create(tmp_path)

@@ -10,6 +10,7 @@ import msgspec
 from fabricgauge.check.breakage import (
     CulpritFindings,
     FailedLaunch,
+    culprit_from_memory,
     culprit_from_output,
     culprit_from_pair,
     culprit_from_states,
@@ -161,8 +162,8 @@ class ClaimedAttempts:
     again.
     """
 
-    def __init__(self, directory: RunDirectory) -> None:
-        self._directory = directory
+    def __init__(self, directory: RunDirectory, memory: str = "") -> None:
+        self._directory, self._memory = directory, memory
         entries, _ = directory.read_lines("results.jsonl", run_files.RESULT_DECODER.decode)
         closed, _ = directory.read_lines("launches.jsonl", run_files.LAUNCH_DECODER.decode)
         self._begun = Counter((entry.launch, entry.attempt) for entry in entries)
@@ -191,7 +192,9 @@ class ClaimedAttempts:
             # The culprits are nodes that Slurm has lost, else what the output shows.
             lost = lost_nodes(launch.nodes).items()
             states = {node: f"Slurm reports the state {state}" for node, state in lost}
-            broken = FailedLaunch(launch, end.exit_code, states, f"{printed(folder)}\n{why}")
+            broken = FailedLaunch(
+                launch, end.exit_code, states, f"{printed(folder)}\n{why}", memory=self._memory
+            )
             changes = tuple(
                 f"{node} cannot be reached since then: {trouble}"
                 for node, trouble in states.items()
@@ -200,7 +203,12 @@ class ClaimedAttempts:
                 end, changes=changes, change_kinds=("node",) * len(changes)
             )
             find_culprits = culprit_from_pair if pair and not records else culprit_from_output
-            culprits = culprit_from_states(broken) or find_culprits(broken) or CulpritFindings()
+            culprits = (
+                culprit_from_memory(broken)
+                or culprit_from_states(broken)
+                or find_culprits(broken)
+                or CulpritFindings()
+            )
             end = with_findings(end, culprits)
         started = run_files.LaunchLine(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)

@@ -80,7 +80,7 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
         fabric, plan = directory.read("fabric.json", Fabric), directory.read("plan.json", Plan)
     nodes = {node.name for node in fabric.nodes} | {node.name for node in fabric.unreached}
     planned = {launch.number: launch for launch in plan.launches}
-    claims = ClaimedAttempts(directory)
+    claims = ClaimedAttempts(directory, plan.memory)
     for attempt in usable_attempts:
         if not set(attempt.nodes) <= nodes:
             continue
