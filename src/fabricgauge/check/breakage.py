@@ -88,8 +88,8 @@ class FailedLaunch(msgspec.Struct, frozen=True):
 def find_culprits(context: RunContext, failed: FailedLaunch, breaks: Breaks) -> CulpritFindings:
     """Find the culprits, cheapest evidence first.
 
-    The order is: the memory of the buffers, the ranks' states, connections, the launcher's output, the nodes' settings, and at
-    last launches of fewer nodes.
+    The order is: the memory of the buffers, the ranks' states, connections, the launcher's output,
+    the nodes' settings, and at last launches of fewer nodes.
     """
     launch = failed.launch
     if context.target.simulation or len(set(launch.nodes)) < 2:
