@@ -192,7 +192,6 @@ def load_all(role: Role, has: Callable[[str], bool] | None = None) -> Iterator[A
 
 
 def report_module(kind: str) -> str:
-    """Return the full name of the module with the ``KIND`` of a report."""
     for feature in FEATURES:
         if kind in feature.reports:
             return f"fabricgauge.features.{feature.reports[kind]}"

@@ -14,22 +14,29 @@ Trial = Literal["echoes", "losses", "wholes", "large", "names", "clocks", "count
 TRIALS: frozenset[Trial] = frozenset(get_args(Trial))
 
 
-class Ping(msgspec.Struct, frozen=True):
+class EchoPath(msgspec.Struct, frozen=True):
     """Echo requests from one node's interface to an address of another's.
 
-    ``payload_bytes`` are those of the ICMP echo; ``whole`` forbids fragmentation. Times are round
-    trips in seconds. ``told`` is ping's last line if no echo came back; ``heard`` is true if the
-    target's link still answered ARP or neighbour discovery.
+    ``payload_bytes`` are those of the ICMP echo; ``whole`` forbids fragmentation.
     """
 
     network: str
     source: str
-    source_interface: str
+    interface: str
     source_ip: str
     target: str
     target_ip: str
     payload_bytes: int
     whole: bool
+
+
+class Ping(EchoPath, frozen=True):
+    """The answers to echo requests. Times are round trips in seconds.
+
+    ``told`` is ping's last line if no echo came back; ``heard`` is true if the target's link still
+    answered ARP or neighbour discovery.
+    """
+
     sent: int
     received: int
     rtt_s: float | Skipped

@@ -123,7 +123,6 @@ def keep_applicable(
 
 
 def reset_fields(request: MeasurementRequest, fields: Collection[str]) -> MeasurementRequest:
-    """Return the request with ``fields`` at their defaults."""
     names = MeasurementRequest.__struct_fields__
     defaults = {name: getattr(_DEFAULTS, name) for name in names if name in fields}
     return msgspec.structs.replace(request, **defaults)

@@ -108,32 +108,29 @@ class CurveEffect(msgspec.Struct, frozen=True):
         )
 
 
-class Layer(msgspec.Struct, frozen=True):
-    """One layer at one size of one curve, in s or bytes/s: medians over the blocks.
-
-    ``added`` is the difference from the previous layer, block by block; None for the first one.
-    """
+class Level(msgspec.Struct, frozen=True):
+    """One level at one size of one curve, in s or bytes/s: medians over the blocks."""
 
     title: str
     quantity: Quantity
     message_bytes: int | None
     level: str
     figure: Estimate
+
+
+class Layer(Level, frozen=True):
+    """``added`` is the difference from the previous layer, block by block; None for the first."""
+
     added: Estimate | None
 
 
-class LevelFigure(msgspec.Struct, frozen=True):
-    """One level's figure at one size of one curve: the median over the blocks, least and most.
+class LevelFigure(Level, frozen=True):
+    """A level of a factor whose levels are numbers; ``figure`` has the least and the most block.
 
     A rate is the sum over ``parts`` (pairs or connections at once); a time has one part.
     """
 
     factor: str
-    level: str
-    title: str
-    quantity: Quantity
-    message_bytes: int | None
-    figure: Estimate
     parts: int = 1
 
 

@@ -296,7 +296,6 @@ def plain_text(content: Inline) -> str:
 
 
 def item_parts(item: Inline | tuple[Inline, ...]) -> tuple[Inline, ...]:
-    """Return the parts of an item, in their order."""
     return item if isinstance(item, tuple) else (item,)
 
 

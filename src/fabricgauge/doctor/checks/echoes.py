@@ -77,7 +77,7 @@ def _describe_ping(ping: Ping) -> str:
     details = f"; ping: {ping.told}" if ping.told and not ping.received else ""
     details += "; ARP or neighbour discovery was answered" * ping.heard
     return (
-        f"{ping.source}:{ping.source_interface} ({ping.source_ip}) → {ping.target}"
+        f"{ping.source}:{ping.interface} ({ping.source_ip}) → {ping.target}"
         f" ({ping.target_ip}): {ping.received} of {ping.sent} came back{details}"
     )
 

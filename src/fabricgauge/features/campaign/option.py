@@ -73,7 +73,6 @@ def _discard_unless_measured(directory: RunDirectory) -> None:
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
-    """Print a stored campaign, return its outcome."""
     configured = settings.load()
     thresholds = thresholds_from(configured.thresholds, configured.thresholds_origin)
     result = directory.read(RESULT_FILE, CampaignResult)
@@ -83,7 +82,6 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
 
 
 def list_stored(directory: RunDirectory) -> StoredRun:
-    """Return a stored campaign as a list shows it."""
     result = directory.read(RESULT_FILE, CampaignResult)
     outcomes = [part.outcome for part in result.parts if part.outcome]
     parts = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))

@@ -93,7 +93,6 @@ def located(stated: StatedRequest, campaign: Campaign) -> Iterator[StatedRequest
 
 
 def request_of(part: Part, stated: MeasurementRequest) -> MeasurementRequest:
-    """Return the request of a part on the stated nodes."""
     changed: dict[str, object] = {
         "patterns": part.patterns, "sizes": tuple(map(size_bytes, part.sizes)), "tool": part.tool,
         "transport": part.transport, "mpi": part.mpi, "ppn": part.ppn, "launches": part.launches,

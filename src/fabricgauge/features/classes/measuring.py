@@ -353,7 +353,6 @@ def measure_classes(context: RunContext, classes: Classes, printing: Any) -> int
 
 
 def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> Outcome:
-    """Print a stored result, return its outcome."""
     measured = directory.read(MEASURED, MeasuredClasses, VERSION)
     print_report("classes", measured, format_name, to, run_directory=str(directory.path))
     return judge(measured)[0]

@@ -81,7 +81,6 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
 
 
 def list_stored(directory: RunDirectory) -> StoredRun:
-    """Return a stored comparison as a list shows it."""
     arms = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))
     nodes = read_nodes(directory, f"{arms[0]}/") if arms else ()
     finding = ""

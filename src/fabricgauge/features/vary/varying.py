@@ -165,8 +165,8 @@ def level_figures(
                 estimate = Estimate(*ends, 0.0, int(known.size), int(known.size))
                 most = int(counts[number, ..., index].max())
                 yield LevelFigure(
-                    factor.name, level, column.title, column.quantity, column.message_bytes,
-                    estimate, most,
+                    column.title, column.quantity, column.message_bytes, level, estimate,
+                    factor.name, most,
                 )  # fmt: skip
 
 

@@ -17,7 +17,16 @@ from fabricgauge.model.errors import ProbeError
 from fabricgauge.model.fabric import Fabric, Member, Network
 from fabricgauge.model.groups import group_by
 from fabricgauge.model.host_access import HostAccess
-from fabricgauge.model.preflight import TRIALS, Clock, Lookup, Ping, Preflight, Rise, Trial
+from fabricgauge.model.preflight import (
+    TRIALS,
+    Clock,
+    EchoPath,
+    Lookup,
+    Ping,
+    Preflight,
+    Rise,
+    Trial,
+)
 from fabricgauge.model.words.figures import percent
 from fabricgauge.nodes.discover.probe import NodeAnswer, ask_nodes
 from fabricgauge.nodes.discover.sections import find_frame, is_address, list_sections
@@ -62,17 +71,9 @@ LARGE_S = 1.5
 SLOW_FACTOR, SLOW_S, SLOW_COUNT = 2.0, 0.5e-3, 12
 
 
-class Echo(msgspec.Struct, frozen=True):
-    """Echoes that one node is to send to another in a network; sizes in octets of payload."""
+class Echo(EchoPath, frozen=True):
+    """Echoes that one node is to send to another in a network."""
 
-    network: str
-    source: str
-    interface: str
-    source_ip: str
-    target: str
-    target_ip: str
-    payload_bytes: int
-    whole: bool
     count: int
     after_s: float = 0.0
     interval_s: float = INTERVAL_S

@@ -266,7 +266,6 @@ def find_mpis() -> tuple[Mpi, ...]:
 
 
 def _find_programs(names: Iterable[str]) -> Iterator[Path]:
-    """Yield the paths of the programs that are on PATH."""
     return map(Path, filter(None, map(shutil.which, names)))
 
 

@@ -144,7 +144,6 @@ class PerftestBlock(msgspec.Struct):
 
 
 def commanded(command: str) -> PerftestBlock:
-    """Return the block that a command begins."""
     command = command_line(command)
     return PerftestBlock(command=command, cycles=_CYCLES.search(command) is not None)
 
