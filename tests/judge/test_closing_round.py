@@ -104,6 +104,7 @@ def test_a_fall_that_is_seen_again_fails_unless_a_host_accounts_for_it(
     run = many.run(measured(4, shares), alone(4, pairs, shares, delay))
     (verdict,) = fallen(run)
     assert (verdict.outcome, verdict.about.names) == (outcome, names)
+    assert verdict.cause.startswith("other work on the nodes" if delay else "the network changed")
     assert verdict.figure is not None
     assert verdict.figure.value == pytest.approx(0.4, abs=0.01)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 import numpy as np
 
+from fabricgauge.judge import foreign
 from fabricgauge.judge.host import signs
 from fabricgauge.judge.interface import Subject
 from fabricgauge.judge.localise.recheck import streams_alone
@@ -45,6 +46,10 @@ CAUSE = (
 REMEDY = (
     "check the negotiated rates now (ethtool), the kernel's log and carrier_changes of both ends,"
     " and the switch port's log; look for rate limits (tc qdisc); then measure again"
+)
+_BUSY = (
+    "other work on the nodes, or a quota of processor time, explains the fall",
+    "end other work on the nodes, then measure again",
 )
 
 
@@ -101,6 +106,7 @@ def falls(subject: Subject) -> Iterator[Verdict]:
         both_ways = streams_by_ends.get(pair.ends), streams_by_ends.get(pair.ends[::-1])
         slowest = min(filter(None, both_ways), key=lambda stream: stream.fraction, default=None)
         excuses: tuple[str, ...] = ("not measured again alone",)
+        cause_and_remedy = CAUSE, REMEDY
         rate = (
             f"{figures.rate(pair.last)} at the end of the run, {figures.rate(pair.first)} at its"
             " beginning"
@@ -109,7 +115,12 @@ def falls(subject: Subject) -> Iterator[Verdict]:
             rate_alone = slowest.best.bandwidth.value
             if rate_alone > (1.0 - subject.limit(LIMIT)) * pair.first:
                 continue
-            excuses = signs(slowest).against
+            alone = signs(slowest)
+            excuses = alone.against
+            if alone.foreign:
+                cause_and_remedy = foreign.CAUSE, foreign.REMEDY
+            elif excuses:
+                cause_and_remedy = _BUSY
             rate += f", {figures.rate(rate_alone)} when measured again alone"
         yield Verdict(
             Outcome.WARN if excuses else Outcome.FAIL,
@@ -117,8 +128,7 @@ def falls(subject: Subject) -> Iterator[Verdict]:
             Figure(1.0 - pair.share, "share", "less at the end of the run, per direction"),
             subject.threshold(LIMIT, "at most"),
             (*lines, *excuses),
-            CAUSE,
-            REMEDY,
+            *cause_and_remedy,
             about or _part(subject, pair, streams_by_ends),
         )
 
