@@ -256,9 +256,13 @@ def read_json(
     return value
 
 
+#: The file of a run, and those of a comparison and a campaign, whose runs lie in their directory.
+_RUN_FILES = ("run.json", "design.json", "campaign.json")
+
+
 def is_run(path: Path) -> bool:
-    """Check whether a directory holds a run, or a comparison, whose runs lie in it."""
-    return (path / "run.json").exists() or (path / "design.json").exists()
+    """Check whether a directory holds a run, or runs that belong together."""
+    return any((path / name).exists() for name in _RUN_FILES)
 
 
 def find(root: Path, name: str) -> RunDirectory:

@@ -90,6 +90,10 @@ def test_a_campaign_is_measured_stored_and_shown_again(tmp_path: Path) -> None:
         "executes 630 instructions, A 903",
     ):
         assert text in page
+    listed = json.loads(fabricgauge("runs", "-o", str(root), "--format", "json").stdout)["runs"]
+    assert [(run["kind"], run["verdict"]) for run in listed] == [
+        ("campaign mine", "1 of 2 parts")  # the others of the four show references alone
+    ]
 
 
 @pytest.mark.slow

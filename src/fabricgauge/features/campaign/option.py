@@ -83,10 +83,11 @@ def show_stored(directory: RunDirectory, format_name: str, to: Path | None) -> O
 
 def list_stored(directory: RunDirectory) -> StoredRun:
     result = directory.read(RESULT_FILE, CampaignResult)
-    outcomes = [part.outcome for part in result.parts if part.outcome]
+    asked = {part.name for part in result.campaign.part if part.measures}
+    done = [part for part in result.parts if part.name in asked and not part.left_out]
     parts = sorted(path.parent.name for path in directory.path.glob("*/fabric.json"))
     nodes = read_nodes(directory, f"{parts[0]}/") if parts else ()
-    verdict = f"{len(outcomes)} of {len(result.campaign.part)} parts"
+    verdict = f"{len(done)} of {len(asked)} parts"
     return describe(directory, f"campaign {result.campaign.name}", nodes=nodes, verdict=verdict)
 
 
