@@ -317,11 +317,17 @@ def test_planned_pairs_without_a_figure_do_not_pass(
 
 
 @pytest.mark.parametrize(
-    ("share", "latency_s", "rule"),
-    [(1.02, 11e-6, ""), (1.6, 11e-6, "above-ceiling"), (0.99, 0.3e-6, "floor")],
+    ("share", "latency_s", "spread", "rule"),
+    [
+        (1.02, 11e-6, 0.01, ""),
+        (1.6, 11e-6, 0.01, "above-ceiling"),
+        (1.6, 11e-6, 0.6, ""),
+        (0.99, 0.3e-6, 0.01, "floor"),
+        (0.99, 0.3e-6, 0.9, ""),
+    ],
 )
-def test_a_single_pair_that_is_better_than_the_network_makes_it_invalid(
-    share: float, latency_s: float, rule: str
+def test_a_single_pair_that_is_surely_better_than_the_network_makes_it_invalid(
+    share: float, latency_s: float, spread: float, rule: str
 ) -> None:
     def rate(one: int, two: int) -> float:
         return share if (one, two) == (0, 1) else many.sound(one, two)
@@ -329,7 +335,13 @@ def test_a_single_pair_that_is_better_than_the_network_makes_it_invalid(
     def late(one: int, two: int) -> float:
         return latency_s if (one, two) == (0, 1) else many.even(one, two)
 
-    found = many.verdicts(many.run(many.launch(8, many.rounds(8, rate, late))))
+    rounds = tuple(
+        msgspec.structs.replace(
+            turn, quartile_ps=tuple(int(spread * median) for median in turn.median_ps)
+        )
+        for turn in many.rounds(8, rate, late)
+    )
+    found = many.verdicts(many.run(many.launch(8, rounds)))
     invalid = {one.rule for one in found if one.outcome is Outcome.INVALID}
     assert invalid == ({rule} if rule else set())
 

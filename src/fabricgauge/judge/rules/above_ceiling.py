@@ -137,7 +137,8 @@ def _quick_pairs(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
         least_bytes = max(1, matrix.message_bytes - ceiling.burst_bytes) / matrix.message_bytes
         if matrix.quantity != "bandwidth":
             continue
-        for origin, target in np.argwhere(matrix.values * least_bytes > most)[:MOST_PAIRS]:
+        slow_ends = matrix.values * least_bytes * (1.0 - matrix.spread)
+        for origin, target in np.argwhere(slow_ends > most)[:MOST_PAIRS]:
             rate = figures.rate(float(matrix.values[origin, target]))
             yield (
                 f"{sentences.direction(matrix.nodes[origin], matrix.nodes[target])}: {rate}"

@@ -137,12 +137,13 @@ def _times(subject: Subject) -> Iterator[_Time]:
         matrix = analysis.matrix
         if matrix.quantity != "latency" or not matrix.message_bytes or not matrix.coverage:
             continue
-        first, second = np.unravel_index(np.nanargmin(matrix.values), matrix.values.shape)
-        best = float(matrix.values[first, second])
+        slow_ends = matrix.values * (1.0 + matrix.spread)
+        first, second = np.unravel_index(np.nanargmin(slow_ends), matrix.values.shape)
+        best, high = (float(table[first, second]) for table in (matrix.values, slow_ends))
         ends = f"{matrix.nodes[first]} and {matrix.nodes[second]}"
         yield _Time(
             ends, f"half round trip of {ends}", matrix.message_bytes,
-            Estimate(best, best, best, 0.0, len(matrix.repeats), 0),
+            Estimate(best, best, high, 0.0, len(matrix.repeats), 0),
             f"floor.{subject.crossed_medium(None)}",
         )  # fmt: skip
     for curve in subject.curves:
