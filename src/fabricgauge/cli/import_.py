@@ -38,7 +38,7 @@ STANDARD_INPUT = "-"
               " repeated.")  # fmt: skip
 @click.option("--max-tables", type=click.IntRange(1, 10_000_000), default=20_000,
               show_default=True,
-              help="Most tables of a file; each takes some kB of memory.")  # fmt: skip
+              help="Most tables of a file outside families; each takes some kB.")  # fmt: skip
 @cli_options.against_option
 @cli_options.output_option()
 @cli_options.format_option()

@@ -237,7 +237,8 @@ def sections(judged: Judged) -> Iterator[doc.Section]:
         *(_table(logged.curve) for logged in shown),
         *_unparsed(judged),
     )
-    yield doc.Section("suites", f"{title}: {counted(len(entries), 'curve')}", blocks, nav="Tables")
+    count = counted(len(entries), "curve") + (", others in families" if judged.families else "")
+    yield doc.Section("suites", f"{title}: {count}", blocks, nav="Tables")
 
 
 _HOW = (
