@@ -1,12 +1,13 @@
 """Judge tens of thousands of tables with one heading: as boxes, and the odd ones one by one.
 
-A table's figures are a level, the best figure of each curve, and a shape, all figures as shares of
-the level. A box holds tables between a least and a largest level and shape. Every limit of a rule
-compares a figure of a table with a constant, or with another figure of that table. Such a
-comparison is decided alike in a whole box if it is decided alike at the box's corners where one
-figure is highest and the other lowest. So the rules themselves judge these corners, hundreds of
-made-up tables that are worse than any in the box. If all get one outcome for the same reasons, so
-does every table in the box; otherwise the box is divided, and few tables are judged one by one.
+A table's figures are levels, its best rate or its best times of small and of large messages, and a
+shape, all figures as shares of these. A box holds tables between least and largest levels and
+shapes. Every limit of a rule compares a figure of a table with a constant, or with another figure
+of that table. Such a comparison is decided alike in a whole box if it is decided alike at the box's
+corners where one figure is highest and the other lowest. So the rules themselves judge these
+corners, hundreds of made-up tables that are worse than any in the box. If all get one outcome for
+the same reasons, so does every table in the box; otherwise the box is divided, and few tables are
+judged one by one.
 """
 
 from collections import defaultdict
@@ -29,6 +30,7 @@ from fabricgauge.model.judged import (
     FamilyPoint,
     FamilyVerdict,
 )
+from fabricgauge.model.pattern import SUSTAINED_BYTES
 from fabricgauge.model.run import Launch
 from fabricgauge.model.suite import LESS_IS_BETTER, SuiteCurve, TableFamily
 from fabricgauge.model.verdict import Outcome
@@ -41,6 +43,8 @@ FEW = 16
 #: others fit a box; divisions of a box before its tables are judged one by one; and changes of the
 #: outcome with the level at which boxes are cut.
 PEELED, MOST_DIVISIONS, MOST_CUTS = 0.01, 3, 32
+#: Tables that agree at each end of a level if the outcome changes with it, and not by chance.
+AT_ENDS = 3
 #: Tables of a box that are judged beside its corners: one in ten that differs shows among so many.
 ASKED = 32
 #: Tables of an outcome that are named at most: a person reads no more.
@@ -93,11 +97,23 @@ def settle(context: Context) -> tuple[Context, tuple[FamilyVerdict, ...]]:
 
 
 class _Column(NamedTuple):
-    """One figure of a table; ``base`` is the column that it stands beside, or its own."""
+    """One figure of a table; ``base`` is the column that it stands beside, or its own.
+
+    A time of a large message divided by its size, the ``weight``, is the inverse of a rate.
+    """
 
     curve: int
     message_bytes: int | None
     base: int
+    weight: int = 1
+
+
+class _Group(NamedTuple):
+    """Columns with a level in common: a curve's rates, or its times of small or large messages."""
+
+    columns: tuple[int, ...]
+    is_time: bool
+    is_large: bool
 
 
 class _Family:
@@ -114,6 +130,20 @@ class _Family:
         self._columns = [*_columns_of(rows.first)]
         self._values = [place for place, column in enumerate(self._columns) if column.base == place]
         self._is_time = [curve.quantity in LESS_IS_BETTER for curve in rows.first]
+        by_size = group_by(self._values, self._find_level)
+        # Rules that decide most read large messages.
+        self._groups = [
+            _Group(places, self._is_time[curve], is_large)
+            for (is_large, curve), places in sorted(by_size.items(), reverse=True)
+        ]
+        self._group_of = {
+            place: number for number, group in enumerate(self._groups) for place in group.columns
+        }
+
+    def _find_level(self, place: int) -> tuple[bool, int]:
+        """Return whether a column is of a rate or of large messages, and its curve."""
+        column = self._columns[place]
+        return not self._is_time[column.curve] or _is_large(column), column.curve
 
     def judge(self) -> tuple[FamilyVerdict, tuple[int, ...]]:
         """Return the verdict, and the rows that are named."""
@@ -161,21 +191,26 @@ class _Family:
 
     @cached_property
     def _levels(self) -> _Figures:
-        """The best figure of each curve of each table: (curves, tables)."""
-        figures, levels = self.rows.figures, []
-        for number, is_time in enumerate(self._is_time):
-            places = [place for place in self._values if self._columns[place].curve == number]
-            level = figures[:, places[0]].copy()
-            for place in places[1:]:
-                (np.minimum if is_time else np.maximum)(level, figures[:, place], out=level)
-            levels.append(level)
-        return np.array(levels)
+        """The best figure of each group of columns of each table: (groups, tables)."""
+        levels = np.empty((len(self._groups), len(self.rows.lines)))
+        for level, group in zip(levels, self._groups, strict=True):
+            level[:] = self._weigh(group.columns[0])
+            for place in group.columns[1:]:
+                (np.minimum if group.is_time else np.maximum)(level, self._weigh(place), out=level)
+        return levels
+
+    def _weigh(self, place: int) -> _Figures:
+        figures: _Figures = self.rows.figures[:, place] / self._columns[place].weight
+        return figures
 
     def _shape(self, place: int, rows: _Indices) -> _Figures:
         """Return a column as shares of the level, or of the figure that it stands beside."""
-        column, figures = self._columns[place], self.rows.figures
-        base = self._levels[column.curve] if column.base == place else figures[:, column.base]
-        shares: _Figures = figures[rows, place] / base[rows]
+        base = self._columns[place].base
+        shares: _Figures = (
+            self._weigh(place)[rows] / self._levels[self._group_of[place]][rows]
+            if base == place
+            else self.rows.figures[rows, place] / self.rows.figures[rows, base]
+        )
         return shares
 
     def _gains(self, medians: _Figures) -> tuple[_Figures, _Figures]:
@@ -242,17 +277,17 @@ class _Family:
     def _resolve(self) -> None:
         """Find the outcome of every table: of boxes at once, of the others alone."""
         few, cuts = FEW * len(self._columns), MOST_CUTS
-        boxes = [(np.argsort(self._levels[0], kind="stable"), 0)]
+        boxes = [(np.arange(len(self.rows.lines)), 0)]
         while boxes:
             rows, divisions = boxes.pop()
             if len(rows) <= few or divisions > MOST_DIVISIONS:
                 self._judge_alone(rows)
-            elif self._sign(int(rows[0])) != self._sign(int(rows[-1])) and cuts:
+            elif cuts and (ordered := self._find_order(rows)) is not None:
                 cuts -= 1
-                change = self._find_change(rows)
+                change = self._find_change(ordered)
                 begin, end = max(0, change - few // 2), change + few // 2
-                self._judge_alone(rows[begin:end])
-                boxes += [(rows[:begin], divisions), (rows[end:], divisions)]
+                self._judge_alone(ordered[begin:end])
+                boxes += [(ordered[:begin], divisions), (ordered[end:], divisions)]
             elif not self._fit_box(rows):
                 odd = self._find_odd(rows)
                 self._judge_alone(rows[odd])
@@ -261,10 +296,20 @@ class _Family:
                     divide = self._halve if divisions else self._group_by_peak
                     boxes += [(part, divisions + 1) for part in divide(rows)]
 
+    def _find_order(self, rows: _Indices) -> _Indices | None:
+        """Return tables by a level if those at its ends are judged otherwise; else None."""
+        for levels in self._levels:
+            ordered = rows[np.argsort(levels[rows], kind="stable")]
+            ends = ordered[:AT_ENDS], ordered[-AT_ENDS:]
+            low, high = ({self._sign(row) for row in end.tolist()} for end in ends)
+            if len(low) == len(high) == 1 and low != high:
+                return ordered
+        return None
+
     def _group_by_peak(self, rows: _Indices) -> Iterator[_Indices]:
-        """Yield the tables whose first curve is best at the same figure together."""
-        for place in self._values:
-            is_peak = self.rows.figures[rows, place] == self._levels[0][rows]
+        """Yield the tables whose first group is best at the same figure together."""
+        for place in self._groups[0].columns:
+            is_peak = self._weigh(place)[rows] == self._levels[0][rows]
             yield rows[is_peak]
             rows = rows[~is_peak]
 
@@ -316,34 +361,42 @@ class _Family:
     def _corners(self, rows: _Indices) -> Iterator[tuple[SuiteCurve, ...]]:
         """Yield tables at corners of the box: each figure at one end of its range.
 
-        One figure of each curve is the level itself, the first or the last one that is so in any
+        One figure of each group is the level itself: the first or the last one that is so in any
         table.
         """
         count = len(self._columns)
         ends = np.empty((2, count))
-        peaks = np.empty((2, len(self.rows.first)), int)
         for place in self._shapes:
             shares = self._shape(place, rows)
             ends[:, place] = shares.min(), shares.max()
-        for number, is_time in enumerate(self._is_time):
-            best = 0 if is_time else 1
-            tops = [
-                place for place in self._values
-                if self._columns[place].curve == number and ends[best, place] == 1.0
-            ]  # fmt: skip
-            peaks[:, number] = tops[0], tops[-1]
-        levels = self._levels[:, rows]
-        for choice in _choices(count):
+        tops = [
+            [place for place in group.columns if ends[int(not group.is_time), place] == 1.0]
+            for group in self._groups
+        ]
+        peaks = {tuple(places[end] for places in tops) for end in (0, -1)}
+        low, high = self._levels[:, rows].min(axis=1), self._levels[:, rows].max(axis=1)
+        is_large = np.array([group.is_large for group in self._groups])
+        mixed = np.where(is_large, low, high), np.where(is_large, high, low)
+        for number, choice in enumerate(_choices(count)):
             shape = ends[choice, np.arange(count)]
-            for places in np.unique(peaks, axis=0):
-                for level in (levels.min(axis=1), levels.max(axis=1)):
-                    shares = shape.copy()
-                    shares[places] = 1.0
-                    figures = shares.tolist()
-                    for place, column in enumerate(self._columns):
-                        is_base = column.base == place
-                        figures[place] *= level[column.curve] if is_base else figures[column.base]
+            # Small messages and large ones are apart where a curve rises or falls, not in windows.
+            levels = (low, high, *mixed) if number < 2 * count + 2 else (low, high)
+            for places in peaks:
+                shares = shape.copy()
+                shares[[*places]] = 1.0
+                for level in levels:
+                    figures = self._scale(shares.tolist(), level)
                     yield with_figures(self.rows.first, self.rows.first[0].first_line, figures)
+
+    def _scale(self, shares: list[float], level: _Figures) -> list[float]:
+        """Return the figures of a shape at a level."""
+        figures = shares.copy()
+        for place, column in enumerate(self._columns):
+            if column.base == place:
+                figures[place] *= float(level[self._group_of[place]]) * column.weight
+            else:
+                figures[place] *= figures[column.base]
+        return figures
 
 
 def _choices(count: int) -> Iterator[NDArray[np.intp]]:
@@ -366,9 +419,15 @@ def _columns_of(table: tuple[SuiteCurve, ...]) -> Iterator[_Column]:
     place = 0
     for number, curve in enumerate(table):
         for point in curve.points:
+            column = _Column(number, point.message_bytes, place)
+            is_cost = curve.quantity in LESS_IS_BETTER and _is_large(column)
             for _ in range(1 + len(point.besides)):
-                yield _Column(number, point.message_bytes, place)
+                yield column._replace(weight=point.message_bytes or 1) if is_cost else column
             place += 1 + len(point.besides)
+
+
+def _is_large(column: _Column) -> bool:
+    return (column.message_bytes or 0) >= SUSTAINED_BYTES
 
 
 def _point(message_bytes: int | None, figures: _Figures) -> FamilyPoint:
