@@ -720,6 +720,7 @@ OUT_OF_MEMORY = r"is out of memory|OUT_OF_MEMORY"
 
 MEASURED = ("mpi", "engine", "programs")
 
+#: What tells most comes first: a machine may be lent for minutes.
 STEPS = (
     Step("machine", "The machine", (), False, look_at_machine),
     Step("mpi", "The MPI", MEASURED, True, ask_the_mpi),
@@ -727,15 +728,15 @@ STEPS = (
     Step("refused", "An MPI that does not say that it is GPU-aware", MEASURED, True, be_refused),
     Step("cuda", "GPU memory at both ends", MEASURED, True, measure("cuda", ROUNDS)),
     Step("data", "GPU memory, every byte compared", MEASURED, True, check_data),
-    Step("cuda-host", "GPU memory at the origin", MEASURED, True, measure("cuda,host", 2)),
-    Step("host-cuda", "GPU memory at the target", MEASURED, True, measure("host,cuda", 2)),
-    Step("copies", "Copies between host and GPU", MEASURED, True, compare_copies),
+    Step("lab", "A check on a lab, from GPU memory", ("site", "mpi"), True, check_with_gauge),
     Step("staging", "Staged or straight", MEASURED, True, tell_staging),
+    Step("copies", "Copies between host and GPU", MEASURED, True, compare_copies),
     Step("nccl", "NCCL", ("programs",), True, run_nccl),
     Step("gauge", "fabricgauge on this machine", ("site",), False, read_by_gauge),
     Step("failures", "What fails", MEASURED, True, meet_failures),
+    Step("cuda-host", "GPU memory at the origin", MEASURED, True, measure("cuda,host", 2)),
+    Step("host-cuda", "GPU memory at the target", MEASURED, True, measure("host,cuda", 2)),
     Step("managed", "Managed memory", MEASURED, True, measure("managed", 1)),
-    Step("lab", "A check on a lab, from GPU memory", ("site", "mpi"), True, check_with_gauge),
 )
 
 NOT_SHOWN = (
