@@ -37,6 +37,27 @@ def test_a_slow_sender_in_a_matrix_of_mpigraph() -> None:
     assert (send.rule, send.outcome) == ("fraction", PASS)
 
 
+def test_ranks_that_share_a_node_s_link_at_once_are_no_fault_of_it() -> None:
+    """Eight ranks on seven nodes: the two of the last one have half of its link each."""
+    names = [*"abcdefg", "g"]
+    rows = ["MsgSize\t1048576", "Procs\t8"]
+    for head, word in (("Send", "to"), ("Recv", "from")):
+        ends = [f"{name}:{rank}" for rank, name in enumerate(names)]
+        rows.append("\t".join([head, *ends]))
+        for one, end in enumerate(ends):
+            rates = [
+                "0.000" if one == other
+                else f"{(5200 if 'g' in (names[one], names[other]) else 10500) + other}.000"
+                for other in range(8)
+            ]  # fmt: skip
+            rows.append("\t".join([f"{end} {word}", *rates]))
+        rows += ["Send avg\t1000"] if head == "Send" else []
+    text = "\n".join(["START mpiGraph v1.6", *rows, "END mpiGraph", ""])
+    assert all(found.rule not in ("pairs", "outliers") for found in judged(text, "edr"))
+    sound = text.replace("g:7", "h:7")
+    assert any(found.rule in ("pairs", "outliers") for found in judged(sound, "edr"))
+
+
 def test_ranks_that_all_send_at_once_do_not_show_what_one_pair_carries() -> None:
     text = MPIGRAPH
     for rate in ("11500", "11550", "11600", "11650", "11700"):

@@ -316,6 +316,15 @@ def test_planned_pairs_without_a_figure_do_not_pass(
     assert ("none of c3" in verdict.summary) is (lost(2, 4) and lost(2, 5))
 
 
+def test_latencies_of_empty_messages_leave_every_rule_able_to_judge() -> None:
+    rounds = tuple(
+        msgspec.structs.replace(turn, message_bytes=0) if "latency" in turn.case else turn
+        for turn in many.rounds(8)
+    )
+    found = many.verdicts(many.run(many.launch(8, rounds)))
+    assert [verdict.rule for verdict in found if "could not be applied" in verdict.summary] == []
+
+
 @pytest.mark.parametrize(
     ("share", "latency_s", "spread", "rule"),
     [

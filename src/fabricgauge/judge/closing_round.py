@@ -92,12 +92,17 @@ def falls(subject: Subject) -> Iterator[Verdict]:
     """Yield each pair, or the node of it, that carries less at the end of the run."""
     pairs, fallen = _kept(subject)
     about, prefix = None, ""
-    if len(fallen) == len(pairs) > 1:
-        fallen, about = fallen[:1], subject.about
-        prefix = f"each of {len(pairs)} pairs carries less at the end of the run"
     streams_by_ends = {
         stream.series.ends: stream for stream in rechecked_streams(subject, "bandwidth", 0.0)
     }
+    # What scatters as much as it fell, and has no second figure, is no fall.
+    fallen = [
+        pair for pair in fallen
+        if pair.is_sure or not streams_by_ends.keys().isdisjoint((pair.ends, pair.ends[::-1]))
+    ]  # fmt: skip
+    if len(fallen) == len(pairs) > 1:
+        fallen, about = fallen[:1], subject.about
+        prefix = f"each of {len(pairs)} pairs carries less at the end of the run"
     lines = [
         f"{name_part('pair', pair.ends)}: {figures.percent(pair.share)} of the first figure"
         for pair in pairs[:MOST_LINES]
@@ -193,7 +198,7 @@ def _kept(subject: Subject) -> tuple[list[Kept], list[Kept]]:
                     worst = pairs.setdefault(pair.ends, pair)
                     pairs[pair.ends] = min(worst, pair, key=lambda kept: kept.share)
     kept, least = [pairs[ends] for ends in sorted(pairs)], 1.0 - subject.limit(LIMIT)
-    fallen = [pair for pair in kept if pair.share <= least and pair.is_sure]
+    fallen = [pair for pair in kept if pair.share <= least]
     return kept, sorted(fallen, key=lambda pair: pair.share)
 
 

@@ -204,8 +204,8 @@ class ClaimedAttempts:
             )
             find_culprits = culprit_from_pair if pair and not records else culprit_from_output
             culprits = (
-                culprit_from_memory(broken)
-                or culprit_from_states(broken)
+                culprit_from_states(broken)
+                or culprit_from_memory(broken)
                 or find_culprits(broken)
                 or CulpritFindings()
             )

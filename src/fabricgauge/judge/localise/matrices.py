@@ -1,5 +1,6 @@
 """Matrices of nodes from the passes of a round robin."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeVar, cast
 
@@ -86,12 +87,13 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
     a launch makes the same round again, is a pass; passes that measured different pairs share a
     layer of ``repeats``. Several ranks of a node count as one: the median over the pairs of ranks.
     Pairs of ranks on one node are left out, and so are launches that measured pairs again. A log's
-    matrix of ranks is a pass as well; a latency, measured from both ends, is two.
+    matrix of ranks is a pass as well; a latency, measured from both ends, is two. A matrix whose
+    pairs were measured at once is left out if some nodes have more ranks to share their links.
     """
     measured = [launch for launch in launches if launch.rounds and launch.purpose == "measure"]
     tables = [
         (launch, curve) for launch in launches for curve in launch.curves
-        if curve.evidence.rank_pairs and curve.points
+        if curve.evidence.rank_pairs and curve.points and not _shares_unevenly(launch, curve)
     ]  # fmt: skip
     names = tuple(
         dict.fromkeys((
@@ -127,6 +129,12 @@ def matrices(launches: Sequence[Launch]) -> tuple[PairMatrix, ...]:
             entries = _join_ranks(origins, targets, values, spread, places, len(names))
             _place(of_case, entries, np.dtype(np.float64), len(names))
     return tuple(_matrix(key, names, of_case) for key, of_case in layers.items())
+
+
+def _shares_unevenly(launch: Launch, curve: SuiteCurve) -> bool:
+    pairs = curve.evidence.rank_pairs
+    at_once = pairs is not None and pairs.at_once
+    return at_once and len(set(Counter(_nodes_of_ranks(launch, curve)).values())) > 1
 
 
 def _nodes_of_ranks(launch: Launch, curve: SuiteCurve) -> tuple[str, ...]:

@@ -133,10 +133,10 @@ def _quick_pairs(subject: Subject, ceiling: Ceiling) -> Iterator[str]:
         return
     most = FAR * ceiling.payload_bytes_per_s
     for matrix in (analysis.matrix for analysis in subject.pairs):
+        if matrix.quantity != "bandwidth" or not matrix.message_bytes:
+            continue
         # The burst of a token bucket leaves at once.
         least_bytes = max(1, matrix.message_bytes - ceiling.burst_bytes) / matrix.message_bytes
-        if matrix.quantity != "bandwidth":
-            continue
         slow_ends = matrix.values * least_bytes * (1.0 - matrix.spread)
         for origin, target in np.argwhere(slow_ends > most)[:MOST_PAIRS]:
             rate = figures.rate(float(matrix.values[origin, target]))
