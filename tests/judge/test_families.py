@@ -23,6 +23,8 @@ from fabricgauge.model.plan import Plan, Stopping
 from fabricgauge.model.run import IMPORTED, Ended, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome
+from fabricgauge.report import document as doc
+from fabricgauge.report.content.families import families as report_families
 
 SIZES = (16, 1024, 16384, 65536, 1 << 20, 1 << 22)
 Figures = NDArray[np.float64]
@@ -198,6 +200,28 @@ def test_a_slow_family_fails_and_its_worst_are_named() -> None:
     assert (found.tables, found.rules, len(found.lines)) == (1_999, ("fraction",), 1_000)
     failed = [table for table in judged.tables if table.outcome is Outcome.FAIL]
     assert 50 <= len(failed) < 70
+
+
+def test_an_extreme_has_the_quantity_and_the_unit_of_its_column() -> None:
+    def spread(figures: Figures) -> Figures:
+        rows = np.tile(figures, (40, 1))
+        rows[7, len(SIZES)] *= 0.5  # messages/s of the first size
+        rows[8, 2] *= 0.6
+        return rows
+
+    judged = conclude(campaign(osu_rates(11_800.0), spread).run("edr mtu=4096"), DEFAULTS)
+    (family,) = judged.families
+    rate, bandwidth = family.slowest[:2]
+    assert (rate.line, rate.quantity, rate.message_bytes) == (211, "message_rate", SIZES[0])
+    assert (bandwidth.line, bandwidth.quantity) == (241, "bandwidth")
+    tables = [
+        block
+        for section in report_families(judged)
+        for block in section.blocks
+        if isinstance(block, doc.Table)
+    ]
+    shown = [(row[2], str(row[3]).split()[1]) for row in tables[-1].rows[:2]]
+    assert shown == [("16 B, message rate", "messages/s"), ("16 KiB, bandwidth", "MB/s")]
 
 
 def test_a_run_without_families_is_judged_as_ever() -> None:

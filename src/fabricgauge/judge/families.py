@@ -235,9 +235,11 @@ class _Family:
         ]
         place = self._values[int(np.argmin(shares) if slow else np.argmax(shares))]
         column = self._columns[place]
+        curve = self.rows.first[column.curve]
         return Extreme(
             line=int(self.rows.lines[row]),
-            what=self.rows.first[column.curve].what,
+            what=curve.what,
+            quantity=curve.quantity,
             message_bytes=column.message_bytes,
             figure=float(figures[place]),
             ratio=float(figures[place] / medians[place]),

@@ -87,6 +87,7 @@ class Extreme(msgspec.Struct, frozen=True):
 
     line: int
     what: str
+    quantity: Quantity
     message_bytes: int | None
     figure: float
     ratio: float

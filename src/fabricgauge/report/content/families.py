@@ -65,7 +65,7 @@ def _family(family: FamilyVerdict) -> Iterator[doc.Block]:
         tuple(
             (
                 which, f"{family.source}:{extreme.line}", _place(extreme),
-                with_unit(extreme.figure, _unit(family, extreme)), percent(extreme.ratio),
+                with_unit(extreme.figure, UNITS[extreme.quantity]), percent(extreme.ratio),
                 badge(extreme.outcome),
             )
             for which, extreme in extremes
@@ -79,11 +79,8 @@ def _list_lines(lines: tuple[int, ...], count: int) -> str:
 
 
 def _place(extreme: Extreme) -> str:
-    return extreme.what if extreme.message_bytes is None else size(extreme.message_bytes)
-
-
-def _unit(family: FamilyVerdict, extreme: Extreme) -> str:
-    return next(UNITS[curve.quantity] for curve in family.curves if curve.what == extreme.what)
+    at = extreme.what if extreme.message_bytes is None else size(extreme.message_bytes)
+    return f"{at}, {extreme.quantity.replace('_', ' ')}"
 
 
 def _curve(family: FamilyVerdict, curve: FamilyCurve) -> Iterator[doc.Block]:
