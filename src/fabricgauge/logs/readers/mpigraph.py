@@ -66,8 +66,8 @@ class Spread:
         return quantiles
 
 
-#: Tables of more ranks give their quantiles alone.
-MOST_IN_MATRIX = 1024
+#: Tables of more ranks give their quantiles alone; so do those beyond so many pairs of a file.
+MOST_IN_MATRIX, MOST_PAIRS = 1024, 1 << 21
 
 _UNIT_RULE = "MB = 2^20 bytes (mpiGraph)"
 _MB = 2.0**20
@@ -85,8 +85,8 @@ class PairTable:
         self.name = name
         # The table Recv has the same messages, as the receivers time them.
         self._ranks = ranks if ranks <= MOST_IN_MATRIX and name == "Send" else 0
-        #: Bytes/s from each rank to each rank, row by row.
-        self._matrix = array("d", bytes(8 * self._ranks * self._ranks))
+        #: Bytes/s from each rank to each rank, row by row, as far as rows follow each other.
+        self._matrix = array("d")
         self.hosts: list[str] = []
         self.rows = 0
         self._line = line
@@ -108,10 +108,9 @@ class PairTable:
         except ValueError:
             values = [*map(figure_of, cells)]
         figures = [value for value in values if 0 < value < math.inf]
-        if rank < self._ranks and peer < self._ranks:
-            start, width = rank * self._ranks + peer, self._ranks - peer
-            row = [value * _MB if 0 < value < math.inf else 0.0 for value in values[:width]]
-            self._matrix[start : start + len(row)] = array("d", row)
+        if rank < self._ranks and rank * self._ranks + peer == len(self._matrix):
+            row = values[: self._ranks - peer]
+            self._matrix.extend(value * _MB if 0 < value < math.inf else 0.0 for value in row)
         if len(figures) < len(values):
             for at, (cell, value) in enumerate(zip(cells, values, strict=True), peer):
                 if cell and not (0 < value < math.inf or (value == 0 and at == rank)):
@@ -124,6 +123,12 @@ class PairTable:
         if most > self._most[0]:
             self._most = most, self.pair(rank, peer + values.index(most))
 
+    @property
+    def pairs(self) -> int:
+        """Return how many pairs the matrix has: 0 unless it is whole."""
+        is_whole = len(self._matrix) == self._ranks**2 and self.rows == self._ranks
+        return len(self._matrix) if is_whole else 0
+
     def pair(self, rank: int, peer: int) -> str:
         """Return the pair in the direction in which the bytes moved."""
         ends = (peer, rank) if self.name == "Recv" else (rank, peer)
@@ -132,9 +137,12 @@ class PairTable:
         )
 
     def curves(
-        self, heading: SuiteHeading, settings: dict[str, str], cut_off: str
+        self, heading: SuiteHeading, settings: dict[str, str], cut_off: str, most_pairs: int
     ) -> tuple[SuiteCurve, ...]:
-        """Return one curve with one point: the median pair, with quantiles and extremes."""
+        """Return one curve with one point: the median pair, with quantiles and extremes.
+
+        A whole matrix of at most ``most_pairs`` stands beside it.
+        """
         settings, spread = settings | {"part": self.name}, self._spread
         median, besides = math.nan, dict[Besides, float]()
         if spread.count:
@@ -148,7 +156,7 @@ class PairTable:
         if not spread.is_exact:
             settings["quantiles"] = f"within {percent(RESOLUTION)}"
         evidence = heading.evidence
-        if self._ranks:
+        if 0 < self.pairs <= most_pairs:
             pairs = RankPairs(self._ranks, tuple(self._matrix), at_once=True)
             evidence = msgspec.structs.replace(evidence, rank_pairs=pairs)
         heading = msgspec.structs.replace(
@@ -180,6 +188,7 @@ _REMARK = re.compile(r"^\s*$|^\d+ of \d+ \([\d.]+%\)|^Gathering results")
 class MpiGraphReader:
     def __init__(self, report: Report) -> None:
         self._report = report
+        self._pairs_left = MOST_PAIRS
         self._clear()
 
     def _clear(self) -> None:
@@ -230,7 +239,7 @@ class MpiGraphReader:
             if not self._tables:
                 nothing = PairTable("Send", self._start, self._numbers.get("MsgSize"))
                 heading = self._heading(self._start, [])
-                yield from nothing.curves(heading, {}, "ends before the first table")
+                yield from nothing.curves(heading, {}, "ends before the first table", 0)
         self._clear()
 
     def _cells(self, line: LogLine, text: str, part: PairTable) -> None:
@@ -261,7 +270,9 @@ class MpiGraphReader:
         settings = {name: str(self._numbers[key]) for name, key in counts if key in self._numbers}
         summary_names = (name for name in self._summaries if name.startswith(part.name))
         settings |= {f"its own {name[5:]}": self._summaries[name] for name in summary_names}
-        yield from part.curves(self._heading(self._start, part.hosts), settings, cut_off)
+        heading = self._heading(self._start, part.hosts)
+        yield from part.curves(heading, settings, cut_off, self._pairs_left)
+        self._pairs_left = max(0, self._pairs_left - part.pairs)
 
     def _heading(self, line: LogLine, names: list[str]) -> SuiteHeading:
         hosts = tuple(name.rpartition(":")[0] for name in names)

@@ -1,5 +1,6 @@
 import statistics
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -102,6 +103,36 @@ def test_slow_pairs_are_found_among_many() -> None:
     send, _ = found(table(40, {(7, 3): 12.5}))[0]
     assert send.settings["slowest pair"].startswith("node-00007:7 to node-00003:3: 12.5 MiB/s")
     assert send.points[0].estimate.value == 100 * 2**20
+
+
+def test_a_matrix_is_as_large_as_the_rows_that_were_seen() -> None:
+    text = b"START mpiGraph v1.5\nProcs\t1024\n" + b"Send\ta:0\na:0 to\t1.0\t\n" * 12
+    curves = found(text)[0]
+    assert len(curves) == 12
+    assert not any(curve.evidence.rank_pairs for curve in curves)
+    assert len(msgspec.json.encode(curves)) < 100 * len(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pairs"),
+    [
+        (b"Procs\t3", b"Procs\t3", 9), (b"Procs\t3", b"Procs\t4", 0), (b"Procs\t3", b"Procs\t2", 0),
+        (b"1:1 to\t", b"1:2 to\t", 0), (b"0.000\t", b"", 0),
+    ],
+)  # fmt: skip
+def test_only_whole_matrices_are_kept(old: bytes, new: bytes, pairs: int) -> None:
+    text = table(3, {}).replace(b"node-0000", b"")
+    assert old in text
+    matrix = found(text.replace(old, new))[0][0].evidence.rank_pairs
+    assert (len(matrix.values) if matrix else 0) == pairs
+
+
+def test_matrices_of_a_file_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpigraph, "MOST_PAIRS", 40)
+    curves = found(table(4, {}) * 4)[0]
+    kept = [bool(curve.evidence.rank_pairs) for curve in curves]
+    assert kept == [True, False, True, False, *[False] * 4]
+    assert {curve.points[0].estimate.samples for curve in curves} == {12}
 
 
 @given(st.lists(st.floats(1e-3, 1e6), min_size=1, max_size=60))
