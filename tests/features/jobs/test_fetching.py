@@ -1,15 +1,19 @@
 """Results of carried jobs: a node's copy is removed only once the head has stored them."""
 
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 
-from fabricgauge.features.jobs.fetching import FETCHED, fetch_results
+from fabricgauge.features.jobs.attempts import find_attempts
+from fabricgauge.features.jobs.fetching import FETCHED, NoResults, fetch_results
 from fabricgauge.features.jobs.slurm.slurm import JobState
-from fabricgauge.model.batch import Request
+from fabricgauge.model.batch import BatchJob, Request
 from fabricgauge.model.errors import CannotRun
+from fabricgauge.model.plan import Stopping
 from fabricgauge.store.run_directory import RunDirectory
+from fabricgauge.store.run_files import append_job
 
 OVER = {"7": JobState("COMPLETED")}
 #: srun runs the command here; the options come first.
@@ -93,3 +97,48 @@ def test_results_that_the_head_cannot_write_stay_on_the_node(site: Site) -> None
     (remains,) = site.fetch()
     assert "the node is down" in remains
     assert (site.directory.path / "raw/launch-01-1/exit").read_text() == "0\n"
+
+
+#: What give_up has told Slurm of c1.
+COMMENT = "fabricgauge: c1: /tmp cannot hold it;"
+
+
+def test_results_of_a_later_start_come_before_the_reason_of_an_earlier_one(site: Site) -> None:
+    stand_in(site.bin, "scontrol", f'echo "JobId=7 Comment={COMMENT} NodeList=c[1-3] BatchHost=c2"')
+    assert site.fetch() == ()
+    (attempt,) = find_attempts(site.directory.path / "raw")
+    assert not attempt.gave_up and (site.directory.path / "raw/launch-01-1/exit").exists()
+
+
+@pytest.mark.parametrize("batch_host", ["c1", "c2"])
+def test_the_reason_counts_where_no_start_has_results(site: Site, batch_host: str) -> None:
+    append_job(
+        site.directory,
+        BatchJob("7", "job-1", "", (), "quick", Stopping(0.1, 1.0), check_data=False),
+    )
+    shutil.rmtree(site.place)
+    shown = f"JobId=7 Comment={COMMENT} NodeList=c[1-3] BatchHost={batch_host}"
+    stand_in(site.bin, "scontrol", f'echo "{shown}"')
+    assert site.fetch() == ()
+    (attempt,) = find_attempts(site.directory.path / "raw")
+    assert attempt.gave_up and attempt.unable() == {"c1": "/tmp cannot hold it"}
+
+
+@pytest.mark.parametrize("kept", [COMMENT, ""])
+def test_the_accounting_knows_why_a_forgotten_job_gave_up(site: Site, kept: str) -> None:
+    append_job(
+        site.directory,
+        BatchJob("7", "job-1", "", (), "quick", Stopping(0.1, 1.0), check_data=False),
+    )
+    shutil.rmtree(site.place)
+    stand_in(
+        site.bin, "scontrol", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+    )
+    stand_in(site.bin, "sacct", f"case $* in *NodeList,Comment*) echo 'c[1-3]|{kept}' ;; esac")
+    if kept:
+        assert site.fetch() == ()
+        (attempt,) = find_attempts(site.directory.path / "raw")
+        assert attempt.nodes == ("c1", "c2", "c3") and list(attempt.unable()) == ["c1"]
+    else:
+        with pytest.raises(NoResults, match="given up"):
+            site.fetch()

@@ -56,6 +56,7 @@ done
 echo "no results in $* on $(hostname)" >&2
 exit 1
 """
+_NONE = "no results in "
 #: The node runs this script once the results are stored; the words are those of _PACK.
 _REMOVE = """
 job=$1
@@ -70,13 +71,18 @@ exit 0
 """
 
 
+class NoResults(CannotRun):
+    """A job left nothing on the first node of its last start."""
+
+
 def fetch_results(
     directory: RunDirectory, request: Request, bases: Sequence[str], states: Mapping[str, JobState]
 ) -> tuple[str, ...]:
     """Fetch what jobs that are over left on their first nodes, unless it is here already.
 
     It lies below one of ``bases``. A node's copy is removed once its archive is stored here;
-    returns why copies stay on nodes. A job whose first node could hold nothing counts as a start.
+    returns why copies stay on nodes. A job whose first node could hold nothing counts as a start,
+    unless Slurm started it once more, on another node that has results.
 
     Raises:
         CannotRun: a job's first node is unknown, or did not give the results.
@@ -86,12 +92,15 @@ def fetch_results(
         files = (directory.path / "raw").glob("attempt-*/job")
         if not state.over or job in {file.read_text("utf-8", "replace").strip() for file in files}:
             continue
-        if given_up := find_given_up(job):
+        given_up, node = find_given_up(job), ""
+        try:
+            if not _archive_of(directory, job).exists():
+                node = _store_archive(directory, request, folders, job, given_up)
+        except NoResults:
+            if not given_up:
+                raise
             _store_start(directory, job, given_up)
             continue
-        node = "" if _archive_of(directory, job).exists() else _store_archive(
-            directory, request, folders, job
-        )  # fmt: skip
         unpack(directory, _archive_of(directory, job))
         if trouble := _remove(request, folders, job, node):
             remains.append(trouble)
@@ -114,8 +123,9 @@ def _archive_of(directory: RunDirectory, job: str) -> Path:
 
 
 def _store_archive(
-    directory: RunDirectory, request: Request, folders: Sequence[str], job: str
-) -> str:
+    directory: RunDirectory, request: Request, folders: Sequence[str], job: str,
+    given_up: GaveUp | None,
+) -> str:  # fmt: skip
     """Store the archive of a job's results in the run directory; return the node that gave it."""
     node = first_node(job)
     if not node:
@@ -123,6 +133,8 @@ def _store_archive(
             f"Slurm no longer knows the nodes of job {job}; its results are on its first node, in"
             f" {' or '.join(folders)}"
         )
+    if given_up and given_up.node == node:
+        raise NoResults(f"job {job} gave up on {node}: {given_up.reason}")
     completed = process.run(
         _on_node(request, node, _PACK, job, *folders), timeout_s=TIMEOUT_S, most_bytes=MOST_BYTES
     )
@@ -130,6 +142,11 @@ def _store_archive(
     stay = f"They stay there in {places}; fabricgauge collect {directory.path} tries again"
     if completed.exit_code != 0 or not completed.stdout.strip():
         reason = _reason(completed.stderr)
+        if any(line.startswith(_NONE) for line in completed.stderr.split("\n")):
+            raise NoResults(
+                f"job {job} left {reason}. It may have given up there; Slurm keeps the reason for"
+                " MinJobAge, or with AccountingStoreFlags=job_comment"
+            )
         raise CannotRun(f"the results of job {job} were not fetched from {node}: {reason}. {stay}")
     try:
         content = base64.b64decode("".join(completed.stdout.split()), validate=True)

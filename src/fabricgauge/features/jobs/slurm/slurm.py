@@ -201,7 +201,7 @@ _FORBIDDEN_VARIABLES = frozenset({"SBATCH_WAIT", "SBATCH_ARRAY_INX"})
 
 #: What a carried job tells Slurm if its first node can hold nothing: give_up in steps.sh.
 _GAVE_UP = re.compile(r"(?:^|\s)Comment=fabricgauge: (\S+): ([^;]{1,1000});")
-_NODES = re.compile(r"(?:^|\s)NodeList=(\S+)")
+_NODES = re.compile(r"(?:^|\s)NodeList=(?!None\b|\(null\))(\S+)")
 _BATCH_HOST = re.compile(r"(?:^|\s)BatchHost=(\S+)")
 
 #: Prefix of squeue's line above the jobs of a cluster.
@@ -352,23 +352,32 @@ class GaveUp(msgspec.Struct, frozen=True):
 
 def find_given_up(job: str) -> GaveUp | None:
     """Return why a carried job gave up, None if it did not or Slurm has forgotten it."""
-    argv = ("scontrol", "--oneliner", "show", "job", job)
-    shown = process.run(argv, timeout_s=TIMEOUT_S).stdout
+    shown = _show_job(job)
     comment, nodes = _GAVE_UP.search(shown), _NODES.search(shown)
     return GaveUp(comment[1], comment[2], expand(nodes[1])) if comment and nodes else None
 
 
 def first_node(job: str) -> str:
-    """Return the node on which a job's script ran, empty if Slurm has forgotten it.
-
-    Sources: scontrol(1), ``BatchHost``; sacct(1), ``NodeList``, in Slurm 22.05.
-    """
-    completed = process.run(("scontrol", "--oneliner", "show", "job", job), timeout_s=TIMEOUT_S)
-    if match := _BATCH_HOST.search(completed.stdout):
+    """Return the node on which a job's script ran, empty if Slurm has forgotten it."""
+    shown = _show_job(job)
+    if match := _BATCH_HOST.search(shown):
         return require_host_names([match[1]])[0]
-    argv = ("sacct", "-n", "-X", "-P", "-o", "NodeList", "-j", job)
-    nodes = _output_if_installed(argv).split()
-    return expand(nodes[0])[0] if nodes and nodes[0] != "None" else ""
+    nodes = _NODES.search(shown)
+    return expand(nodes[1])[0] if nodes else ""
+
+
+def _show_job(job: str) -> str:
+    """Return scontrol's line about a job; once it has forgotten the job, the like from sacct.
+
+    Sources: scontrol(1), ``BatchHost``; sacct(1), ``NodeList``, and ``Comment``, which is empty
+    without ``AccountingStoreFlags=job_comment``, in Slurm 22.05.
+    """
+    shown = process.run(("scontrol", "--oneliner", "show", "job", job), timeout_s=TIMEOUT_S).stdout
+    if _NODES.search(shown) or _BATCH_HOST.search(shown):
+        return shown
+    argv = ("sacct", "-n", "-X", "-P", "-o", "NodeList,Comment", "-j", job)
+    nodes, _, comment = _output_if_installed(argv).strip().partition("|")
+    return f"NodeList={nodes} Comment={comment}"
 
 
 def _output_if_installed(argv: Sequence[str]) -> str:
