@@ -325,8 +325,9 @@ OF_MPICH = b"MPICH Version: \0004.0.2\0"
 
 
 def run_carried(
-    tmp_path: Path, others: str = "", bases: tuple[str, ...] = (), launcher: str = "mpiexec.hydra"
-) -> subprocess.CompletedProcess[str]:
+    tmp_path: Path, others: str = "", bases: tuple[str, ...] = (), launcher: str = "mpiexec.hydra",
+    soname: str = "libmpi.so.12", shown: str = "",
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a carried job, whose first node is this machine; ``others`` is what other nodes print."""
     bin_, library = tmp_path / "bin", tmp_path / "mpi" / "libmpi.so.12"
     library.parent.mkdir()
@@ -335,13 +336,14 @@ def run_carried(
     nodes = "\\n".join(f"c{1 + task}" for task in sorted(tasks))
     stand_in(
         bin_, "scontrol",
-        f'case $1 in show) printf "{nodes}\\n" ;; *) echo "$@" >{tmp_path}/told ;; esac',
+        f'case "$*" in *oneliner*) echo "{shown}" ;; show*) printf "{nodes}\\n" ;;'
+        f' *) echo "$@" >{tmp_path}/told ;; esac',
     )  # fmt: skip
     stand_in(bin_, "srun", f"{LABELLING}cat <<'END OF OTHERS'\n{others}\nEND OF OTHERS")
     stand_in(bin_, "mpiexec.hydra", 'exec "$@"')
     written, job = carried_job(tmp_path, str(library), bases=bases), tmp_path / "job.sh"
     assert written.carried
-    carried = msgspec.structs.replace(written.carried, launchers=(launcher,))
+    carried = msgspec.structs.replace(written.carried, launchers=(launcher,), sonames=(soname,))
     job.write_text(script_text(msgspec.structs.replace(written, carried=carried)))
     env = {
         "PATH": f"{bin_}:/usr/bin:/bin", "SLURM_JOB_NODELIST": "c[1-3]", "SLURM_JOB_ID": "7",
@@ -390,6 +392,35 @@ def test_a_first_node_without_room_in_one_folder_uses_the_next_on_all_nodes(tmp_
     assert attempt.unable() == {}
     place = attempt.facts()["Place of the carried programs"]
     assert place.startswith(f"{bases[1]}, because on c1 {bases[0]}") and "Not a directory" in place
+
+
+def test_a_missing_library_is_told_once_and_leaves_no_programs(tmp_path: Path) -> None:
+    bases = tuple(str(tmp_path / name) for name in ("first", "second"))
+    done = run_carried(tmp_path, bases=bases, soname="libnone.so.12")
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "second").exists()
+    place = tmp_path / "first" / "20261126T000000Z-abc"
+    assert list((tmp_path / "first").iterdir()) == [place]
+    (attempt,) = find_attempts(place / "raw")
+    assert attempt.unable()["c1"].count("no library of the MPI") == 1
+    assert "Place of the carried programs" not in attempt.facts()
+
+
+def test_a_usual_place_that_cannot_start_programs_is_told_with_its_node(tmp_path: Path) -> None:
+    # Nothing there can be started; no other folder can be made.
+    stand_in(tmp_path / "bin", "chmod", 'case $* in *.try-*) exit 0 ;; esac; exec /bin/chmod "$@"')
+    (tmp_path / "file").touch()
+    bases = (str(tmp_path / "first"), str(tmp_path / "file" / "base"))
+    done = run_carried(tmp_path, bases=bases)
+    assert done.returncode == 0, done.stderr
+    (attempt,) = find_attempts(tmp_path / "first" / "20261126T000000Z-abc" / "raw")
+    assert "forbids execution" in attempt.unable()["c1"]
+    assert "Place of the carried programs" not in attempt.facts()
+
+
+def test_a_start_that_measures_takes_back_what_an_earlier_one_told(tmp_path: Path) -> None:
+    run_carried(tmp_path, shown="JobId=7 Comment=fabricgauge: c1: no room; NodeList=c1")
+    assert (tmp_path / "told").read_text() == "update JobId=7 Comment=fabricgauge\n"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ begin() {
     scontrol show hostnames "$SLURM_JOB_NODELIST" >"$here/nodes.new" || exit 1
     mv "$here/nodes.new" "$here/nodes"
     scontrol --oneliner show job "${SLURM_JOB_ID:-0}" >"$here/slurm" 2>&1
+    # What an earlier start told Slurm (give_up) is not true of this one.
+    ! grep -q ' Comment=fabricgauge: ' "$here/slurm" || scontrol update JobId="$SLURM_JOB_ID" Comment=fabricgauge
     # A carried job could not use the usual place of its first node.
     [ -z "${reasons:-}" ] || printf '%s, because on %s %s\n' "$base" "$SLURMD_NODENAME" "$reasons" >"$here/base"
     number=0
@@ -53,6 +55,12 @@ put_programs() {
         "$library" $sonames
 }
 
+# leave_base: the call of carry.sh that undoes put_programs.
+leave_base() {
+    "$@" drop_and_leave "$base" "$(printf '%.16s' "$programs_digest")" "$identity-$SLURM_JOB_ID" \
+        "$base/$identity"
+}
+
 # tmp_is_of_job MOUNTINFO: whether /tmp is this job's alone, and removed with it, as /dev/shm is then
 # (job_container.conf(5): BasePath/JOBID/.JOBID is mounted there).
 tmp_is_of_job() {
@@ -77,10 +85,14 @@ fill() {
         echo "$1 cannot hold the job: ${trouble##*: }"
 }
 
-# empty PLACE: remove what `fill` put there, unless PLACE is of the run directory.
+# empty PLACE: remove what put_programs put below $base, and what `fill` put into PLACE, unless that is
+# the run directory.
 empty() {
-    rm -rf -- "$1/files.tar.gz" "$1/programs.tar.gz" "$1/${job_folder:?}"
-    rmdir -- "$1/raw" "$1" "${1%/*}" 2>/dev/null
+    if [ -z "$run_dir" ]; then
+        rm -rf -- "$1/files.tar.gz" "$1/programs.tar.gz" "$1/${job_folder:?}"
+        rmdir -- "$1/raw" "$1" "${1%/*}" 2>/dev/null
+    fi
+    leave_base on_this_node
 }
 
 # enter_run FOLDER BASE...: work in the run directory; without it, or without FOLDER, in a private
@@ -97,10 +109,11 @@ enter_run() {
         reason=$(fill "$base" "$place")
         if [ -z "$reason" ]; then
             reason=$(put_programs on_this_node <"$place/programs.tar.gz")
-            [ -n "$reason" ] || break
+            # No other base has a library: all nodes are asked for it.
+            case $reason in '' | 'no library of the MPI '*) break ;; esac
             spare=${spare:-$base}
         fi
-        [ -n "$run_dir" ] || empty "$place"
+        empty "$place"
         reasons="$reasons${reasons:+, }$reason" base=''
     done
     if [ -z "$base" ]; then # no launch is made with this node
@@ -109,6 +122,7 @@ enter_run() {
         place=${run_dir:-$base/$identity}
         reason=$(fill "$base" "$place")
         [ -z "$reason" ] || give_up "$reason"
+        reasons='' # spread_programs tells them
     fi
     cd -- "$place" || exit 1
 }
@@ -169,9 +183,8 @@ spread_programs() {
 
 # drop_programs: remove them from the nodes, and pack the results if no other folder has them.
 drop_programs() {
-    timeout --kill-after=10 "$((60 * slowness))" srun --kill-on-bad-exit=0 --mpi=none --ntasks-per-node=1 \
-        --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh drop_and_leave "$base" \
-        "$(printf '%.16s' "$programs_digest")" "$identity-$SLURM_JOB_ID" "$base/$identity" >/dev/null 2>&1
+    leave_base timeout --kill-after=10 "$((60 * slowness))" srun --kill-on-bad-exit=0 --mpi=none \
+        --ntasks-per-node=1 --ntasks="$(wc -l <"$here/nodes")" sh -c "$node_script" sh >/dev/null 2>&1
     rm -f files.tar.gz programs.tar.gz
 }
 
