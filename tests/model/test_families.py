@@ -6,7 +6,7 @@ import pytest
 
 from fabricgauge.judge.stats.curves import merge_families
 from fabricgauge.logs.readers.suites import read
-from fabricgauge.model.families import Table, family_of, find_damage, with_figures
+from fabricgauge.model.families import Table, family_of, find_damage, is_plain, with_figures
 from fabricgauge.model.suite import SuiteCurve, TableFamily
 
 OSU = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n65536 100.00\n4194304 200.00\n"
@@ -36,11 +36,22 @@ def test_curves_without_a_family_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
+    ("figure", "told"),
+    [(1e-15, True), (1e18, True), (0.99e-15, False), (1.01e18, False), (1e-317, False)],
+)
+def test_figures_that_no_network_has_are_not_plain(figure: float, told: bool) -> None:
+    (curve,) = with_figures(table(), 1, [1e8, figure])
+    assert is_plain(curve) is told
+
+
+@pytest.mark.parametrize(
     "change",
     [
         {"tables": 3}, {"first_lines": b"12345678"}, {"figures": b""}, {"curves": ()},
         {"figures": np.array([1.0, -1.0, 1.0, 1.0]).tobytes()},
         {"figures": np.array([1.0, np.nan, 1.0, 1.0]).tobytes()},
+        {"figures": np.array([1.0, 1e-16, 1.0, 1.0]).tobytes()},
+        {"figures": np.array([1.0, 1e19, 1.0, 1.0]).tobytes()},
     ],
 )  # fmt: skip
 def test_a_damaged_family_is_left_out(change: dict[str, object]) -> None:

@@ -4,7 +4,6 @@ A campaign repeats one test tens of thousands of times. The matrix has a row for
 column for each figure, in the order of ``figures_of``.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,6 +23,9 @@ _SAME = tuple(
     if name not in ("first_line", "last_line", "points", "settings", "source", "evidence")
 )  # fmt: skip
 
+#: Plain figures are so many seconds, bytes/s or messages/s, at least and at most: their ratios and
+#: products stay far from the ends of floating-point numbers.
+LEAST_FIGURE, MOST_FIGURE = 1e-15, 1e18
 
 #: Messages that each table of a campaign may have, at the same place.
 _USUAL = ("tcp", "asked", "memory", "local", "remote")
@@ -65,7 +67,7 @@ def _move_messages(curve: SuiteCurve, lines: int) -> LogEvidence:
 
 
 def is_plain(curve: SuiteCurve) -> bool:
-    """Check for a whole table of bare positive figures, its sizes growing, no error beside it."""
+    """Check for a whole table of bare usual figures, its sizes growing, no error beside it."""
     evidence, points = curve.evidence, curve.points
     if curve.failures or curve.cut_off or not points or curve.first_line < 1:
         return False
@@ -85,8 +87,7 @@ def _is_bare(point: SuitePoint) -> bool:
     return (
         estimate.low == estimate.value == estimate.high
         and (estimate.confidence, estimate.launches) == (0.0, 1)
-        and min(figures) > 0.0
-        and math.isfinite(sum(figures))
+        and all(LEAST_FIGURE <= figure <= MOST_FIGURE for figure in figures)
     )
 
 
@@ -135,7 +136,7 @@ def find_damage(family: TableFamily) -> str:
     if lengths != (8 * count, 8 * count * width):
         return f"a family of {count} tables with {lengths[1]} bytes of figures"
     figures = np.frombuffer(family.figures, "<f8")
-    is_sound = bool(np.isfinite(figures).all() and (figures > 0).all())
+    is_sound = bool(((figures >= LEAST_FIGURE) & (figures <= MOST_FIGURE)).all())
     return "" if is_sound else "a family with a figure that is none"
 
 

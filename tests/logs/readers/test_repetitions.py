@@ -56,6 +56,8 @@ ODD_PIECES = {
     "error": "[c1:04711] UCX  ERROR no usable transports/devices\n",
     "cut off": "".join(osu_bw(900.0).splitlines(keepends=True)[:-3]),
     "zero": osu_bw(900.0).replace("899.97", "  0.00"),
+    "too slow": osu_bw(900.0).replace("899.97", "1e-317"),
+    "too fast": osu_bw(900.0).replace(f"{899.97:>20}", f"{9e12:>20.2f}"),
     "other sizes": osu_bw(900.0, SIZES[:-1]),
     "half a row": osu_bw(900.0)[:-9] + "\n",
     "not a number": osu_bw(900.0)[:-7] + "   nan\n",
@@ -141,7 +143,7 @@ def test_tables_with_the_same_message_at_the_same_place_are_one_family() -> None
         assert (message.kind, message.line) == ("tcp", curve.first_line - 1)
 
 
-@pytest.mark.parametrize("odd", ["cut off", "zero", "other sizes", "error"])
+@pytest.mark.parametrize("odd", ["cut off", "zero", "too slow", "too fast", "other sizes", "error"])
 def test_an_odd_table_stays_alone_with_its_findings(odd: str) -> None:
     chance = Random(2)  # noqa: S311
     text = "".join(osu_bw(chance.uniform(800, 1000)) for _ in range(60))
@@ -154,6 +156,8 @@ def test_an_odd_table_stays_alone_with_its_findings(odd: str) -> None:
         for word, is_true in {
             "cut off": bool(curve.cut_off),
             "zero": any(failure.trouble == "not a number" for failure in curve.failures),
+            "too slow": any(point.estimate.value < 1e-300 for point in curve.points),
+            "too fast": any(point.estimate.value > 1e18 for point in curve.points),
             "other sizes": len(curve.points) == len(SIZES) - 1,
             "error": bool(curve.evidence.messages),
         }.items()

@@ -16,7 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fabricgauge.logs.readers.suites import Found, Streams, read_with
-from fabricgauge.model.families import Table, family_of, figures_of, is_plain, key_of
+from fabricgauge.model.families import (
+    LEAST_FIGURE,
+    MOST_FIGURE,
+    Table,
+    family_of,
+    figures_of,
+    is_plain,
+    key_of,
+)
 from fabricgauge.model.suite import LogContent, SuiteCurve, TableFamily
 
 #: Bytes that are searched for repetitions at a time, and given to the usual readers at a time.
@@ -128,10 +136,10 @@ class Template:
         sound &= ~(is_digit[..., :-1] & ~is_digit[..., 1:]).any(axis=(1, 2))
         sound &= (is_digit | ~self._needed).all(axis=(1, 2))
         figures = np.where(is_digit, cells, 0).astype(np.float64) @ self._powers
-        sound &= (figures > 0).all(axis=1)
         # Whole numbers below 10^15 over a power of ten: the nearest number, as float() gives it.
-        scaled: NDArray[np.float64] = figures[: _count_true(sound)] / self._scale * self._factor
-        return scaled
+        scaled: NDArray[np.float64] = figures / self._scale * self._factor
+        sound &= ((scaled >= LEAST_FIGURE) & (scaled <= MOST_FIGURE)).all(axis=1)
+        return scaled[: _count_true(sound)]
 
 
 def _count_true(are_true: NDArray[np.bool_]) -> int:
