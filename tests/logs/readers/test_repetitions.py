@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from fabricgauge.logs.readers.repetitions import read_folded
+from fabricgauge.logs.readers.repetitions import Template, read_folded
 from fabricgauge.logs.readers.suites import read
 from fabricgauge.model.families import rows_of
 from fabricgauge.model.suite import LogContent, SuiteCurve, TableFamily, UnparsedLine
@@ -141,6 +143,21 @@ def test_tables_with_the_same_message_at_the_same_place_are_one_family() -> None
     for curve in unfolded:
         (message,) = curve.evidence.messages
         assert (message.kind, message.line) == ("tcp", curve.first_line - 1)
+
+
+def test_blank_lines_are_no_heads_of_periods(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance, reads, read_rows = Random(5), [0], Template._read  # noqa: S311
+
+    def count(self: Template, block: bytes, place: int, count: int) -> NDArray[np.float64]:
+        reads[0] += 1
+        return read_rows(self, block, place, count)
+
+    monkeypatch.setattr(Template, "_read", count)
+    text = "".join("\n" + osu_bw(chance.uniform(800, 1000)) for _ in range(100)) + "\n" * 20_000
+    folded = [*read_folded([text.encode()], "a.out", FOLD_FROM)]
+    families = [content for content in folded if isinstance(content, TableFamily)]
+    assert sum(family.tables for family in families) == 100 - FOLD_FROM - 1
+    assert 0 < reads[0] < 50
 
 
 @pytest.mark.parametrize("odd", ["cut off", "zero", "too slow", "too fast", "other sizes", "error"])

@@ -39,6 +39,7 @@ _DIGITS = 15
 #: A printed figure times one of these is in SI units.
 _FACTORS = (1.0, 1e-6, 1e6, 1e-3, 1e3, 1e-9, 1e9, 0.01, 2.0**10, 2.0**20, 2.0**30)
 _TOKEN = re.compile(rb"[^ \t]+")
+_FIRST_LINE = re.compile(rb"\s*[^\n]*\n")
 _NUMBER = re.compile(rb"[0-9]+(?:\.([0-9]+))?")
 
 
@@ -65,7 +66,9 @@ class Template:
         self.keys = tuple(closed.key for closed in read_tables[0])
         self.tables = tuple(closed.table for closed in read_tables[0])
         self.size, self.lines = len(samples[0]), samples[0].count(b"\n")
-        self.head = samples[0][: samples[0].find(b"\n") + 1]
+        # Up to the first line that is not blank: blank lines alone may be anywhere.
+        match = _FIRST_LINE.match(samples[0])
+        self.head = match[0] if match else b""
         if any(len(sample) != self.size or b"NCCL " in sample for sample in samples):
             raise ValueError("periods have different lengths")
         lines = [sample.split(b"\n") for sample in samples]
