@@ -9,6 +9,7 @@ from tests.fuzz.mutations import Lines, broken, corpus
 #: Judging takes long, and a second reading as long as the first: some lengths only get them.
 _JUDGED_EACH = 499
 _TWICE_EACH = 8
+_FOLDED_EACH = 97
 
 
 @cache
@@ -24,6 +25,8 @@ def input_of(seed: int, number: int) -> bytes:
 def complaints(content: bytes) -> list[str]:
     """What is wrong with the reading of one input, or, of some, with what follows."""
     wrong = oracle.complaints(content, again=len(content) % _TWICE_EACH == 0)
+    if not wrong and len(content) % _FOLDED_EACH == 0:
+        wrong += oracle.folding_complaints(content)
     if wrong or len(content) % _JUDGED_EACH:
         return wrong
     return list(judged.complaints(oracle.reading(content), Random(len(content))))  # noqa: S311

@@ -6,16 +6,19 @@ import resource
 import signal
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
 import msgspec
+from tests.logs.readers.test_repetitions import unfold
 
 from fabricgauge.logs.readers.command import command_in, goes_on
 from fabricgauge.logs.readers.dialects import JSON_DIALECTS, dialect_begun
 from fabricgauge.logs.readers.launch import Launch
 from fabricgauge.logs.readers.lines import plain, split_host, split_label, split_stamp
 from fabricgauge.logs.readers.messages import kind_of_message
+from fabricgauge.logs.readers.repetitions import read_folded
 from fabricgauge.logs.readers.suites import (
     NCCL_ALONE,
     OUR_REMARK,
@@ -31,6 +34,8 @@ SECONDS, SECONDS_PER_BYTE = 0.25, 20e-6
 #: How much more memory one small input may take than all before it.
 MOST_BYTES_MORE = 256 << 20
 HANG_S = 60.0
+#: So many times an input stands in a log whose tables are folded.
+REPEATED = 6
 
 _decode = msgspec.json.Decoder(list[SuiteCurve | UnparsedLine]).decode
 
@@ -64,6 +69,14 @@ def complaints(content: bytes, again: bool = True) -> list[str]:
     if again and reading(content) != found:
         wrong.append("a second reading gives something else")
     return wrong
+
+
+def folding_complaints(content: bytes) -> list[str]:
+    """What is wrong if tables that repeat are folded: an input several times over."""
+    blocks = [content * REPEATED]
+    folded = Counter(map(msgspec.json.encode, unfold(read_folded(blocks, "log", fold_from=1))))
+    usual = Counter(map(msgspec.json.encode, read(blocks, "log")))
+    return [] if folded == usual else ["folded and unfolded again its contents are others"]
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:

@@ -72,6 +72,15 @@ def test_a_rule_that_breaks_is_complained_of(monkeypatch: pytest.MonkeyPatch) ->
     assert any("rule floor" in one for one in judged.complaints(found, random))
 
 
+def test_folding_that_changes_what_is_read_is_complained_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert oracle.folding_complaints(TABLE) == []
+    monkeypatch.setattr("fabricgauge.logs.readers.repetitions._join_tables", lambda tables: None)
+    monkeypatch.setattr(oracle, "unfold", lambda contents: filter(None, contents))
+    assert oracle.folding_complaints(TABLE) == ["folded and unfolded again its contents are others"]
+
+
 def test_the_smallest_input_that_shows_a_fault_is_found() -> None:
     content = b"one\ntwo x\nthree\nfour y\nfive\n" * 3
     assert smallest(content, lambda one: b"x" in one and b"y" in one) == b"xy"
