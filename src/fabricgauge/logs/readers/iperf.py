@@ -162,7 +162,8 @@ class IperfLog:
     def _keep(self, direction: str, row: IperfRow) -> None:
         if (direction, row.stream) in self._intervals or len(self._intervals) < MOST_STREAMS:
             intervals = self._intervals.setdefault((direction, row.stream), [])
-            if len(intervals) < MOST_INTERVALS and self._kept < MOST_OF_ALL:
+            is_kept = len(intervals) < MOST_INTERVALS and self._kept < MOST_OF_ALL
+            if is_kept and math.isfinite(row.rate):
                 self._kept += 1
                 intervals.append((row.end - row.start, row.rate))
 
