@@ -227,6 +227,25 @@ def test_of_a_job_of_two_nodes_that_measured_nothing_both_are_named(
     assert [each.nodes for each in one.ended.culprits] == [named]
 
 
+@pytest.mark.parametrize(("stopped", "named"), [(True, []), (False, [("c2",)])])
+def test_a_rank_that_slurm_killed_with_its_job_is_no_culprit(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, stopped: bool,
+    named: list[tuple[str, ...]],
+) -> None:  # fmt: skip
+    monkeypatch.setattr(process, "run", lambda *_, **__: Completed(("sinfo",), 0, "", "", 0.1))
+    folder = directory.path / "raw" / "launch-01-1"
+    folder.mkdir(parents=True)
+    (folder / "stderr.txt").write_text("srun: error: c2: task 1: Killed\n")
+    launch = PlannedLaunch(1, "net1", "10.77.0.0/24", ("c1", "c2", "c3"), ())
+    ClaimedAttempts(directory).claim(launch, 1, folder, "cancelled", stopped=stopped)
+    (line,), _ = directory.read_lines("launches.jsonl", msgspec.json.Decoder(LaunchLine).decode)
+    assert [culprit.nodes for culprit in line.ended.culprits] == named
+    assert line.ended.status == "broken"
+    for state in ("CANCELLED", "TIMEOUT"):
+        assert JobState(state).stopped
+    assert not JobState("FAILED").stopped and not JobState("NODE_FAIL").stopped
+
+
 @pytest.mark.parametrize(("memory", "where"), [("cuda", "the MPI"), ("", "c2")])
 def test_a_segmentation_fault_in_gpu_memory_names_no_node(
     directory: RunDirectory, monkeypatch: pytest.MonkeyPatch, memory: str, where: str

@@ -170,11 +170,13 @@ class ClaimedAttempts:
         self._closed = {(closed_launch.launch, closed_launch.attempt) for closed_launch in closed}
 
     def claim(
-        self, launch: PlannedLaunch, attempt: int, folder: Path, why: str, *, pair: bool = False
-    ) -> None:
+        self, launch: PlannedLaunch, attempt: int, folder: Path, why: str, *, pair: bool = False,
+        stopped: bool = False,
+    ) -> None:  # fmt: skip
         """Add the records in ``folder``, unless they were added; ``why`` is why it was cut short.
 
-        ``pair`` is true if the job was of two nodes alone.
+        ``pair`` is true if the job was of two nodes alone, ``stopped`` if Slurm ended the launch:
+        then its output names ranks that Slurm killed.
         """
         key = (launch.number, attempt)
         if key in self._closed:
@@ -203,13 +205,10 @@ class ClaimedAttempts:
                 end, changes=changes, change_kinds=("node",) * len(changes)
             )
             find_culprits = culprit_from_pair if pair and not records else culprit_from_output
-            culprits = (
-                culprit_from_states(broken)
-                or culprit_from_memory(broken)
-                or find_culprits(broken)
-                or CulpritFindings()
-            )
-            end = with_findings(end, culprits)
+            culprits = culprit_from_states(broken)
+            if not (culprits or stopped):
+                culprits = culprit_from_memory(broken) or find_culprits(broken)
+            end = with_findings(end, culprits or CulpritFindings())
         started = run_files.LaunchLine(*key, launch.network, launch.nodes, end, tuple(unparsed))
         run_files.append_launch(self._directory, started)
         self._closed.add(key)

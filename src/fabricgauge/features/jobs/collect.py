@@ -84,8 +84,10 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
     for attempt in usable_attempts:
         if not set(attempt.nodes) <= nodes:
             continue
-        why = str(states.get(attempt.job, "its state is unknown"))
-        for number, folder in attempt.launches():
+        state = states.get(attempt.job)
+        why = str(state or "its state is unknown")
+        launches = [*attempt.launches()]
+        for number, folder in launches:
             launch, subnet = planned.get(number), subnet_of_launch(folder)
             if launch is None:
                 continue
@@ -99,7 +101,10 @@ def collect_results(directory: RunDirectory, target: Target, states: dict[str, J
                 network = _network_at(subnet, attempt.nodes[0], fabric)
                 is_same = subnet != UNKNOWN_SUBNET and launch.network == network
             if is_same:
-                claims.claim(launch, attempt.number, folder, why, pair=pairs is not None)
+                is_stopped = state is not None and state.stopped and folder == launches[-1][1]
+                claims.claim(
+                    launch, attempt.number, folder, why, pair=pairs is not None, stopped=is_stopped
+                )
 
 
 def _write_job(

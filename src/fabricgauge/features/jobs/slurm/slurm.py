@@ -46,6 +46,10 @@ _STUCK = {
 _NODE_REASONS = frozenset({"ReqNodeNotAvail", "BadConstraints", "PartitionNodeLimit"})
 
 
+#: States of jobs whose ranks Slurm ended: none of them is at fault.
+_STOPPED = frozenset({"CANCELLED", "TIMEOUT", "PREEMPTED", "DEADLINE"})
+
+
 class JobState(msgspec.Struct, frozen=True):
     """Slurm's state of a job, and the reason why it waits or ended.
 
@@ -59,6 +63,11 @@ class JobState(msgspec.Struct, frozen=True):
     @property
     def over(self) -> bool:
         return self.known and self.state not in _LIVE
+
+    @property
+    def stopped(self) -> bool:
+        """Check whether Slurm ended the job at a user's word, or at its time limit."""
+        return self.state in _STOPPED
 
     @property
     def stuck(self) -> str:
