@@ -111,12 +111,23 @@ def _sum_node_octets(
 
 def _find_received(launch: Launch, ranks: Sequence[int], payload_bytes: Sequence[int]) -> int:
     """Return the payload that other ranks sent to a node's; 0 if some of it may be for others."""
+    is_pair = _are_two(launch.nodes)
+    # This is asked once for each node: a case of many nodes ends here.
+    if not is_pair and len(payload_bytes) - payload_bytes.count(0) > 2:
+        return 0
     sent = {rank: count for rank, count in enumerate(payload_bytes) if count > 0}
-    others = sum(count for rank, count in sent.items() if rank not in ranks)
-    joins_two = len(set(launch.nodes)) == 2 or (
-        len(sent) == 2 and not sent.keys().isdisjoint(ranks)
-    )
-    return others if joins_two else 0
+    is_pair = is_pair or (len(sent) == 2 and not sent.keys().isdisjoint(ranks))
+    return sum(count for rank, count in sent.items() if rank not in ranks) if is_pair else 0
+
+
+def _are_two(nodes: Iterable[str]) -> bool:
+    """Check whether there are two different nodes; end at the third."""
+    different = set[str]()
+    for node in nodes:
+        different.add(node)
+        if len(different) > 2:
+            return False
+    return len(different) == 2
 
 
 def _find_copies(launch: Launch) -> dict[int, str]:
