@@ -24,6 +24,7 @@ from fabricgauge.model.measurement import Measurement
 from fabricgauge.model.pairs import NO_PAIRS, FabricResult, PairAnalysis
 from fabricgauge.model.pattern import Pattern
 from fabricgauge.model.plan import PlannedLaunch
+from fabricgauge.model.request import INSIDE_NODES
 from fabricgauge.model.run import CountersAround, Launch, Run
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Threshold, Verdict, VerdictSubject, identity
@@ -149,6 +150,11 @@ class Subject(msgspec.Struct, frozen=True, dict=True):
         if not self.imported:
             return True
         return not isinstance(self.network, Skipped) and not self.unknown_part
+
+    @property
+    def is_inside_node(self) -> bool:
+        """True for copies that programs of a single node made, which no network carries."""
+        return bool(self.curves) and all(curve.suite in INSIDE_NODES for curve in self.curves)
 
     @property
     def unknown_part(self) -> str:

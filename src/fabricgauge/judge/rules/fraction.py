@@ -20,7 +20,6 @@ from fabricgauge.judge.streams import (
 )
 from fabricgauge.model.absence import Skipped
 from fabricgauge.model.fabric import OVER_TCP
-from fabricgauge.model.request import INSIDE_NODES
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import OF_CEILING, Figure, Outcome, Verdict
 from fabricgauge.model.words import figures, patterns, sentences
@@ -142,7 +141,7 @@ def judge(subject: Subject) -> Verdicts:
         collectives = [*judge_bus_rates(subject), *judge_gpu_pairs(subject)]
     if isinstance(subject.ceiling, Skipped):
         unstated = subject.imported and not subject.claimed
-        if subject.curves and all(curve.suite in INSIDE_NODES for curve in subject.curves):
+        if subject.is_inside_node:
             return collectives or _judge_inside_node(subject.curves[0])
         remedy = _STATE if unstated else ""
         return collectives or Verdict(Outcome.SKIPPED, subject.ceiling.reason, remedy=remedy)

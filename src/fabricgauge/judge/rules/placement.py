@@ -9,7 +9,6 @@ from fabricgauge.model.evidence import LaunchPlacement, MisplacedRank
 from fabricgauge.model.host_access import unify_hosts
 from fabricgauge.model.measurement import Placement
 from fabricgauge.model.pattern import PAIR_PATTERNS
-from fabricgauge.model.request import INSIDE_NODES
 from fabricgauge.model.suite import SuiteCurve
 from fabricgauge.model.verdict import Outcome, Verdict
 from fabricgauge.model.words import sentences
@@ -77,7 +76,7 @@ def judge(subject: Subject) -> Verdict | Skipped:
 
 def _judge_logs(subject: Subject) -> Verdict | Skipped:
     """Judge the hosts that imported logs, or --hosts, name, without proof."""
-    if subject.curves and all(curve.suite in INSIDE_NODES for curve in subject.curves):
+    if subject.is_inside_node:
         return Skipped("copies inside a node: no rank took part")
     named = [
         unify_hosts(
